@@ -1,0 +1,107 @@
+"""The site's configuration; behaviour lives in conf/extensions/, one purpose a module."""
+
+import os
+import sys
+from importlib.metadata import version as installed
+from pathlib import Path
+
+CONF = Path(__file__).parent
+sys.path[:0] = [str(CONF), str(CONF / "extensions")]
+from reading_order import SECTIONS  # noqa: E402 -- found only now that conf/ is on the path
+
+# -- Project -----------------------------------------------------------------------------
+project = "Autograd by Example"
+author = "the authors of Autograd by Example"
+copyright = "the authors of Autograd by Example"
+release = installed("torch").partition("+")[0]
+language = "en"
+
+# -- Extensions --------------------------------------------------------------------------
+extensions = [
+    # From libraries
+    "myst_nb",
+    "sphinx_gallery.gen_gallery",
+    "sphinx.ext.intersphinx",
+    "notfound.extension",
+    # Ours
+    "reading_order",
+    "stale_pages",
+    "rerun_lessons",
+    "fresh_torch",
+    "graph_figure",
+    "lesson_header",
+    "prediction",
+    "mathml",
+    "inventories",
+    "literal_links",
+    "page_description",
+    "reproducible_zips",
+]
+nitpicky = True
+exclude_patterns = [
+    # myst-nb takes .ipynb files for sources: each lesson would run a second time.
+    "lessons/*.ipynb",
+    "lessons/**/*.ipynb",
+    # sphinx-gallery's record of running times: a timing differs from build to build.
+    "**sg_execution_times.rst",
+    "_generated",
+]
+
+# -- References of other projects: inventories compiled from conf/inventories/ ------------
+intersphinx_mapping = {
+    "torch": ("https://docs.pytorch.org/docs/stable", "_generated/inventories/torch.inv"),
+    "python": ("https://docs.python.org/3", "_generated/inventories/python.inv"),
+}
+
+# -- Lessons: scripts of examples/ --------------------------------------------------------
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "lessons",
+    "filename_pattern": r"\.py$",
+    "subsection_order": [f"../examples/{section}" for section in SECTIONS],
+    "within_subsection_order": "reading_order.lesson_position",
+    "image_scrapers": ("graph_figure.scrape", "matplotlib"),
+    "ignore_repr_types": r"graphviz\.",
+    "reset_modules": ("matplotlib", "fresh_torch.reset_torch"),
+    "reset_modules_order": "both",
+    "backreferences_dir": "lessons/_backreferences",
+    "doc_module": ("torch", "torchviz"),
+    "remove_config_comments": True,
+    "first_notebook_cell": (CONF / "first_notebook_cell.txt").read_text(),
+    # Timings and a signature differ from build to build, or say nothing to a reader.
+    "min_reported_time": 1e9,
+    "write_computation_times": False,
+    "show_signature": False,
+    "show_memory": False,
+}
+rerun_lessons_packages = ["torch", "torchviz", "matplotlib", "sphinx-gallery", "graphviz-pure"]
+rerun_lessons_modules = ["dot_program.py", "fresh_torch.py", "graph_figure.py", "graph_svg.py"]
+
+# -- Pages in Markdown ---------------------------------------------------------------------
+nb_execution_mode = "cache"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+
+# -- HTML ------------------------------------------------------------------------------------
+html_theme = "furo"
+html_title = project
+html_math_renderer = "mathml"
+html_static_path = ["static"]
+templates_path = ["templates"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_theme_options = {"top_of_page_buttons": []}
+notfound_urls_prefix = "/"
+
+# -- Hosting: only where the site's address is known -----------------------------------------
+html_baseurl = os.environ.get("SITE_URL") or os.environ.get("READTHEDOCS_CANONICAL_URL", "")
+if html_baseurl:
+    from urllib.parse import urlsplit
+
+    html_baseurl = html_baseurl.rstrip("/") + "/"
+    notfound_urls_prefix = urlsplit(html_baseurl).path
+    extensions.append("sphinx_sitemap")
+    sitemap_url_scheme = "{link}"

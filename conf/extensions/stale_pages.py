@@ -1,0 +1,59 @@
+"""Remove generated pages of lessons that no longer exist.
+
+sphinx-gallery writes one page a script and never deletes it, nor does Sphinx delete the HTML
+of a page that is gone: a renamed lesson would live on under its old address.
+"""
+
+from pathlib import Path
+
+from sphinx.util import logging
+
+logger = logging.getLogger(__name__)
+
+
+def remove_generated(generated: Path, examples: Path) -> list[str]:
+    """Delete what was generated from scripts and sections that are gone.
+
+    Returns:
+        The page names, relative to ``generated``, without suffix.
+    """
+    removed = []
+    for page in sorted(generated.glob("*/*.rst")):
+        name = page.relative_to(generated).with_suffix("").as_posix()
+        source = examples / f"{name}.py"
+        if page.stem in ("index", "sg_execution_times"):
+            source = examples / page.parent.name / "GALLERY_HEADER.rst"
+        if source.exists():
+            continue
+        files = [*page.parent.glob(f"{page.stem}.*"), *page.parent.glob(f"{page.stem}_codeobj.*")]
+        files += page.parent.glob(f"images/**/sphx_glr_{page.stem}_[0-9t]*")
+        for file in files:
+            file.unlink()
+        removed.append(name)
+    return removed
+
+
+def _before_the_gallery(app) -> None:
+    source = Path(app.srcdir)
+    gallery = app.config.sphinx_gallery_conf
+    generated = source / gallery["gallery_dirs"]
+    removed = remove_generated(generated, source / gallery["examples_dirs"])
+    for name in removed:
+        logger.info("the lesson %s is gone: its page is removed", name)
+
+
+def _after_the_build(app, exception) -> None:
+    if exception is not None or app.builder.format != "html":
+        return
+    output = Path(app.outdir)
+    for page in output.rglob("*.html"):
+        name = page.relative_to(output).with_suffix("").as_posix()
+        if name.startswith(app.config.sphinx_gallery_conf["gallery_dirs"]):
+            if name not in app.env.found_docs:
+                page.unlink()
+
+
+def setup(app):
+    app.connect("builder-inited", _before_the_gallery, priority=300)
+    app.connect("build-finished", _after_the_build)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

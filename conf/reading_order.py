@@ -1,0 +1,57 @@
+"""The reading order of the site: every section and every lesson, once.
+
+Page addresses carry no numbers, so that a lesson inserted here moves no link. To add a
+lesson, write ``examples/<section>/<lesson>.py`` and name it in this list.
+"""
+
+from pathlib import Path
+
+from sphinx.errors import ConfigError
+
+SECTIONS = {
+    "first_gradients": ["first_gradient", "before_and_after_backward"],
+    "accumulation": ["backward_adds", "why_it_adds", "clearing_gradients"],
+    "recorded_graph": [
+        "read_the_picture",
+        "leaf_or_not",
+        "three_gradients_of_one_x",
+        "used_up_graph",
+        "a_new_graph_each_time",
+    ],
+    "more_than_one_output": ["why_a_scalar", "backward_with_weights"],
+    "stopping": ["detach_is_a_constant"],
+    "in_place": ["version_counter"],
+    "kinks": ["slopes_from_both_sides", "clamp_against_relu", "same_function_other_gradient"],
+}
+
+LESSONS = [lesson for lessons in SECTIONS.values() for lesson in lessons]
+
+
+def lesson_position(filename: str) -> int:
+    """Where a lesson stands in the reading order; sphinx-gallery's sort key."""
+    return LESSONS.index(Path(filename).stem)
+
+
+def check(examples: Path) -> None:
+    """Compare the list with the files of the folder ``examples``.
+
+    Raises:
+        ConfigError: a lesson is in only one of the two; the message names it and the remedy.
+    """
+    listed = {f"{section}/{lesson}.py" for section, names in SECTIONS.items() for lesson in names}
+    found = {path.relative_to(examples).as_posix() for path in examples.glob("*/*.py")}
+    problems = [
+        *(f"examples/{name} is not in the reading order: add it to" for name in found - listed),
+        *(f"examples/{name} does not exist: write it, or remove it from" for name in listed - found),
+    ]
+    if problems:
+        raise ConfigError("\n".join(f"{problem} conf/reading_order.py" for problem in sorted(problems)))
+
+
+def _check_files(app, config) -> None:
+    check(Path(app.srcdir).parent / "examples")
+
+
+def setup(app):
+    app.connect("config-inited", _check_files)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,83 @@
+"""The project's commands: `nox -l` lists them, `nox -s docs` builds the site."""
+
+import os
+import sys
+from pathlib import Path
+
+import nox
+
+nox.needs_version = ">=2025.5"
+nox.options.sessions = ["docs", "tests", "lint"]
+nox.options.reuse_existing_virtualenvs = True
+
+ROOT = Path(__file__).parent
+PROJECT = nox.project.load_toml("pyproject.toml")
+
+# One environment serves all sessions that need torch, by far the largest thing to install
+# (nox itself would make one for each session, gigabytes apiece on Linux).
+SITE_ENVIRONMENT = ROOT / ".nox" / "site"
+
+SPHINX_OPTIONS = ["-W", "--keep-going", "-n", "-c", "conf", "-d", "_build/doctrees"]
+SITE = ROOT / "_build" / "html"
+# sphinx-gallery writes here during a build: to watch it would start the next build, for ever.
+GENERATED = ["docs/lessons", "docs/_generated"]
+
+
+def site_python(session: nox.Session, group: str) -> str:
+    """Make the shared environment, install a dependency group there, return its Python."""
+    binaries = SITE_ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
+    python = str(binaries / "python")
+    if not binaries.exists():
+        session.run(sys.executable, "-m", "virtualenv", "--quiet", str(SITE_ENVIRONMENT))
+    session.log(f"Installing what '{group}' needs (the first time this takes some minutes)")
+    # Where all is installed already, pip finds that out without the network.
+    wanted = nox.project.dependency_groups(PROJECT, group)
+    pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    session.run(*pip, *wanted)
+    return python
+
+
+@nox.session(python=False)
+def docs(session: nox.Session) -> None:
+    """Build the site, with every lesson executed; warnings are errors."""
+    python = site_python(session, "docs")
+    session.run(python, "-m", "sphinx", *SPHINX_OPTIONS, *session.posargs, "docs", str(SITE))
+    session.log(f"The site is ready: {(SITE / 'index.html').as_uri()}")
+
+
+@nox.session(python=False)
+def tests(session: nox.Session) -> None:
+    """Build the site twice from a clean copy and test it as a reader meets it."""
+    python = site_python(session, "tests")
+    session.run(python, "-m", "pytest", *session.posargs)
+
+
+@nox.session(python=False, default=False)
+def live(session: nox.Session) -> None:
+    """Rebuild on save and reload the browser; stop with Ctrl+C."""
+    python = site_python(session, "live")
+    watch = ["--watch", "examples", "--watch", "conf"]
+    ignore = [option for folder in GENERATED for option in ("--ignore", folder)]
+    # A broken lesson must not end the session: warnings stay warnings here.
+    session.run(
+        *(python, "-m", "sphinx_autobuild", "-n", "-c", "conf", "-d", "_build/doctrees-live"),
+        *(*watch, *ignore, "--host", "127.0.0.1", *session.posargs),
+        *("docs", "_build/live"),
+    )
+
+
+@nox.session(python=False, default=False)
+def linkcheck(session: nox.Session) -> None:
+    """Ask every other site that a page links to; needs the network."""
+    python = site_python(session, "docs")
+    session.run(python, "-m", "sphinx", "-b", "linkcheck", "-c", "conf", "docs", "_build/linkcheck")
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Style, format, spelling, and the markup of the prose."""
+    session.install("--quiet", *nox.project.dependency_groups(PROJECT, "lint"))
+    session.run("ruff", "check")
+    session.run("ruff", "format", "--check")
+    session.run("codespell")
+    session.run("sphinx-lint", "--enable=default-role", "docs", "examples", "README.md", "--ignore=docs/lessons")
