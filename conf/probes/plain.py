@@ -1,0 +1,90 @@
+"""Answers as plain data: the same in every run, on every machine, and valid JSON."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any, Callable
+
+import torch
+
+DIGITS = 6
+
+
+def plain(value: Any) -> Any:
+    """Turn a tensor, number, text, or a list or dict of such into JSON's types.
+
+    Numbers keep 6 significant digits, and the sign of a zero is dropped. JSON has no number
+    for NaN and the infinities: they become the texts "nan", "inf" and "-inf".
+
+    Raises:
+        TypeError: the value is of another type.
+    """
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, str):
+        return stable_text(value)
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}") + 0.0 if math.isfinite(value) else str(value)
+    if isinstance(value, complex):
+        return {"real": plain(value.real), "imag": plain(value.imag)}
+    if isinstance(value, torch.Tensor):
+        return plain(numbers(value))
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (torch.dtype, torch.layout)):
+        return str(value)
+    raise TypeError(f"a probe's answer is plain data, not a {type(value).__name__}")
+
+
+def numbers(tensor: torch.Tensor) -> Any:
+    """A tensor's elements as nested lists.
+
+    ``tolist`` refuses a gradient that PyTorch keeps as "all zeros" without memory (that of
+    ``sgn``); an addition gives it memory.
+    """
+    return (torch.zeros_like(tensor) + tensor.detach()).tolist()
+
+
+_STABLE = [
+    # What PyTorch adds for its own developers: a list of all backends of this build.
+    (re.compile(r" This could be because the operator doesn't exist.*", re.DOTALL), ""),
+    # Paths, but not the addresses of web pages.
+    (re.compile(r"(?<![\w/:.])/(?:[\w.+-]+/)+[\w.+-]+|\b[A-Za-z]:\\[^\s\"']+"), "(path)"),
+    (re.compile(r"\b0x[0-9a-fA-F]+"), "(address)"),
+    (re.compile(r"\bline \d+"), "line (number)"),
+    (re.compile(r"(\.(?:py|cpp|h)):\d+"), r"\1:(number)"),
+]
+
+
+def stable_text(text: str) -> str:
+    """Take out what differs between runs or machines: addresses, paths, line numbers."""
+    for pattern, replacement in _STABLE:
+        text = pattern.sub(replacement, text)
+    return text.strip()
+
+
+def is_missing(error: BaseException) -> bool:
+    """Whether the error says that this release lacks what was asked for."""
+    lacks = isinstance(error, TypeError) and "unexpected keyword argument" in str(error)
+    return lacks or isinstance(error, (AttributeError, ImportError))
+
+
+def described(error: BaseException) -> str:
+    """An error as one text: its type and its message."""
+    return f"{type(error).__name__}: {stable_text(str(error))}"
+
+
+def outcome(function: Callable, *args: Any) -> Any:
+    """What the call returns, or the text of the error that it raises.
+
+    An error that tells of a missing API goes through: it is not an answer.
+    """
+    try:
+        return function(*args)
+    except Exception as error:
+        if is_missing(error):
+            raise
+        return described(error)
