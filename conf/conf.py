@@ -81,8 +81,9 @@ rerun_lessons_modules = ["dot_program.py", "fresh_torch.py", "graph_figure.py", 
 nb_execution_mode = "cache"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 120
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "substitution"]
 myst_heading_anchors = 3
+myst_substitutions = {"torch_release": release}
 
 # -- HTML ------------------------------------------------------------------------------------
 html_theme = "furo"

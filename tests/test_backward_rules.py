@@ -256,6 +256,14 @@ for name, function in {"Max": torch.max, "Amax": torch.amax}.items():
 for name, function in {"Min": torch.min, "Amin": torch.amin}.items():
     CASES[name] = (function, [a], [lambda g, x, y: torch.where(x == x.min(), g, 0)])
 
+# Operations that take inputs of different shapes.
+REPEATING = {"Rsub": (torch.rsub, [a, b])} | {
+    name: case
+    for name, case in CASES.items()
+    if len(case[1]) > 1 and all(tensor.shape == (3,) for tensor in case[1])
+    if name not in ("Dot", "Cat", "Stack", "MseLoss")
+}
+
 # Nodes that other releases make for the same operations.
 OTHER_RELEASES = {"Norm", "ReshapeAlias"}
 
@@ -466,6 +474,17 @@ class TestStepSentences:
             "was repeated."
         )
 
+    @pytest.mark.parametrize("name", sorted(REPEATING))
+    def test_every_operation_that_repeats_an_input_says_so(self, name):
+        """Give the last input as one number."""
+        function, inputs, *_ = REPEATING[name]
+        leaves = [tensor.clone().requires_grad_() for tensor in [*inputs[:-1], inputs[-1][0]]]
+        texts = self.sentences(
+            lambda: (function(*leaves), {}), lambda y, _: y.backward(torch.ones(3))
+        )
+        [text] = [text for op, text in texts.items() if op != "AccumulateGrad"]
+        assert text.count("summed to its shape") == 1
+
     def test_the_bias_of_a_linear_layer_gets_a_sum_and_its_matrices_do_not(self):
         layer = torch.nn.Linear(3, 2)
         texts = self.sentences(
@@ -483,6 +502,11 @@ class TestStepSentences:
         assert texts["AccumulateGrad"] == (
             "torch.autograd.grad returns what arrived here for x; x.grad stays as it is."
         )
+
+        h = a.clone().requires_grad_() * 2
+        texts = self.sentences(lambda: (h.sum(), {"h": h}), lambda y, _: torch.autograd.grad(y, h))
+        # Not that h.grad stays as it is: with retain_grad() it does not.
+        assert texts["MulBackward0"] == "torch.autograd.grad returns what arrived here for h."
 
         class Refuses(torch.autograd.Function):
             @staticmethod

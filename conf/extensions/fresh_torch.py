@@ -51,6 +51,9 @@ def _reset_warnings() -> None:
     warnings.resetwarnings()
     # torchviz uses distutils; a reader of a lesson can do nothing about it.
     warnings.simplefilter("ignore", DeprecationWarning)
+    warnings.simplefilter("ignore", PendingDeprecationWarning)
+    # sphinx-gallery reads the attributes of a lesson's variables to find links, .grad included.
+    warnings.filterwarnings("ignore", module=r"sphinx_gallery\.")
     warnings.formatwarning = _format_warning
 
 

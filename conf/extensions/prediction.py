@@ -68,6 +68,9 @@ def _output_after(block: nodes.literal_block) -> nodes.Element | None:
 
 
 def _on_read(app, doctree: nodes.document) -> None:
+    # A page about the mark shows it, and asks nothing.
+    if not app.env.docname.startswith(f"{app.config.sphinx_gallery_conf['gallery_dirs']}/"):
+        return
     for block in wrap_predictions(doctree):
         logger.warning(
             "a block asks for a prediction but prints nothing: print the answer, "

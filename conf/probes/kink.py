@@ -129,7 +129,7 @@ class _float64:  # noqa: N801 -- used like a function
         self.before = torch.get_default_dtype()
         torch.set_default_dtype(torch.float64)
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         torch.set_default_dtype(self.before)
 
 

@@ -51,6 +51,7 @@ def numbers(tensor: torch.Tensor) -> Any:
 _STABLE = [
     # What PyTorch adds for its own developers: a list of all backends of this build.
     (re.compile(r" This could be because the operator doesn't exist.*", re.DOTALL), ""),
+    (re.compile(r"\s*\(Triggered internally at .*?\)"), ""),
     # Paths, but not the addresses of web pages.
     (re.compile(r"(?<![\w/:.])/(?:[\w.+-]+/)+[\w.+-]+|\b[A-Za-z]:\\[^\s\"']+"), "(path)"),
     (re.compile(r"\b0x[0-9a-fA-F]+"), "(address)"),

@@ -84,7 +84,9 @@ def read(release: str, folder: Path = FOLDER) -> dict[str, Any]:
     """
     path = path_of(release, folder)
     if not path.exists():
-        raise RecordError(f"{path}: PyTorch {release} has no record. To make it: {command(release)}")
+        raise RecordError(
+            f"{path}: PyTorch {release} has no record. To make it: {command(release)}"
+        )
     text = path.read_text(encoding="utf-8")
     try:
         record = json.loads(text)

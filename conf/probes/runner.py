@@ -32,14 +32,14 @@ class Worker:
     """A process with torch in it, in the interpreter ``python``."""
 
     def __init__(self, python: str, areas: str):
-        self._errors = tempfile.TemporaryFile()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 -- as long as the process
         self._process = subprocess.Popen(
             [python, "-m", "probes.worker", areas],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
             encoding="utf-8",
-            env=_environment(),
+            env=environment(),
         )
         self._lines: queue.Queue = queue.Queue()
         threading.Thread(target=self._read, daemon=True).start()
@@ -47,7 +47,9 @@ class Worker:
             self.hello = self._receive(START_LIMIT)
         except (WorkerDied, TimeoutError):
             self.stop()
-            raise RunError(f"{python} could not start the probes:\n{self._last_errors()}") from None
+            raise RunError(
+                f"{python} could not start the probes:\n{self._last_errors()}"
+            ) from None
 
     def ask(self, id: str, limit: float) -> dict[str, Any]:
         """Ask one probe.
@@ -86,13 +88,22 @@ class Worker:
         return self._errors.read().decode(errors="replace").strip()[-2000:]
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """The surroundings of a worker: this package on the path, nothing of the user's."""
     conf = str(Path(__file__).resolve().parent.parent)
     own = {"PYTHONPATH": conf, "PYTHONNOUSERSITE": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     # Variables such as TORCH_LOGS or PYTHONWARNINGS would change what the probes see.
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "TORCH"))}
+    kept = {
+        key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "TORCH"))
+    }
     return {**kept, **own}
+
+
+def facts(python: str = sys.executable, areas: str = AREAS) -> dict[str, Any]:
+    """Ask no probe, only what ``worker.facts`` says of the interpreter ``python``."""
+    worker = Worker(python, areas)
+    worker.stop()
+    return worker.hello["facts"]
 
 
 def run(

@@ -55,5 +55,7 @@ def warned(function: Callable[[], Any]) -> list[str]:
             if is_missing(error):
                 raise
             ends = [described(error)]
-    texts = [f"{warning.category.__name__}: {stable_text(str(warning.message))}" for warning in caught]
+    texts = [
+        f"{warning.category.__name__}: {stable_text(str(warning.message))}" for warning in caught
+    ]
     return list(dict.fromkeys(texts + ends))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+
 import torch
 
 from probes.registry import probe
-from probes.tools import leaf, outcome
+from probes.tools import leaf, names, outcome
 
 
 def _trained():
@@ -20,7 +22,9 @@ def grad_before_backward():
     return leaf([1.0]).grad
 
 
-@probe("accumulation.three_backwards", "What is w.grad after one, two and three backwards of 2 * w?")
+@probe(
+    "accumulation.three_backwards", "What is w.grad after one, two and three backwards of 2 * w?"
+)
 def three_backwards():
     w, seen = leaf(1.0), []
     for _ in range(3):
@@ -45,7 +49,9 @@ def autograd_grad_leaves_grad_alone():
     return {"returned": found, "x.grad": x.grad}
 
 
-@probe("accumulation.optimizer_zero_grad_leaves", "What does optimizer.zero_grad() leave in .grad?")
+@probe(
+    "accumulation.optimizer_zero_grad_leaves", "What does optimizer.zero_grad() leave in .grad?"
+)
 def optimizer_zero_grad_leaves():
     layer, optimizer = _trained()
     optimizer.zero_grad()
@@ -59,21 +65,30 @@ def module_zero_grad_leaves():
     return layer.weight.grad
 
 
-@probe("accumulation.zero_grad_set_to_none_false", "What does zero_grad(set_to_none=False) leave in .grad?")
+@probe(
+    "accumulation.zero_grad_set_to_none_false",
+    "What does zero_grad(set_to_none=False) leave in .grad?",
+)
 def zero_grad_set_to_none_false():
     layer, optimizer = _trained()
     optimizer.zero_grad(set_to_none=False)
     return layer.weight.grad
 
 
-@probe("accumulation.index_grad_after_zero_grad", "What does weight.grad[0] give after optimizer.zero_grad()?")
+@probe(
+    "accumulation.index_grad_after_zero_grad",
+    "What does weight.grad[0] give after optimizer.zero_grad()?",
+)
 def index_grad_after_zero_grad():
     layer, optimizer = _trained()
     optimizer.zero_grad()
     return outcome(lambda: layer.weight.grad[0])
 
 
-@probe("accumulation.same_tensor_after_second", "Does a second backward add into the same .grad tensor?")
+@probe(
+    "accumulation.same_tensor_after_second",
+    "Does a second backward add into the same .grad tensor?",
+)
 def same_tensor_after_second():
     x = leaf([1.0])
     (x * 2).sum().backward()
@@ -94,7 +109,10 @@ def same_tensor_with_create_graph():
     return {"same tensor": x.grad is first, "the first one now holds": first}
 
 
-@probe("accumulation.grad_requires_grad_with_create_graph", "Does .grad require grad after create_graph=True?")
+@probe(
+    "accumulation.grad_requires_grad_with_create_graph",
+    "Does .grad require grad after create_graph=True?",
+)
 def grad_requires_grad_with_create_graph():
     x = leaf([1.0])
     (x**2).sum().backward(create_graph=True)
@@ -108,7 +126,10 @@ def backward_inputs():
     return {"w.grad": w.grad, "b.grad": b.grad}
 
 
-@probe("accumulation.backward_inputs_non_leaf", "Does backward(inputs=[y]) fill the .grad of a non-leaf y?")
+@probe(
+    "accumulation.backward_inputs_non_leaf",
+    "Does backward(inputs=[y]) fill the .grad of a non-leaf y?",
+)
 def backward_inputs_non_leaf():
     x = leaf(1.0)
     y = x * 2
@@ -116,7 +137,10 @@ def backward_inputs_non_leaf():
     return {"y.grad": y.grad, "x.grad": x.grad}
 
 
-@probe("accumulation.stale_grad_of_frozen_parameter", "Does a parameter move after requires_grad_(False), by an old .grad?")
+@probe(
+    "accumulation.stale_grad_of_frozen_parameter",
+    "Does a parameter move after requires_grad_(False), by an old .grad?",
+)
 def stale_grad_of_frozen_parameter():
     layer, optimizer = _trained()
     layer.weight.requires_grad_(False)
@@ -136,7 +160,10 @@ def _after_step(grad, optimizer_class, **options):
     return (p.detach() - moved).item()
 
 
-@probe("accumulation.weight_decay_zero_or_none", "How far does weight decay move p when p.grad is zeros, and when it is None?")
+@probe(
+    "accumulation.weight_decay_zero_or_none",
+    "How far does weight decay move p when p.grad is zeros, and when it is None?",
+)
 def weight_decay_zero_or_none():
     def step(grad):
         p = torch.nn.Parameter(torch.ones(1))
@@ -147,7 +174,10 @@ def weight_decay_zero_or_none():
     return {"zeros": round(step(torch.zeros(1)), 4), "None": step(None)}
 
 
-@probe("accumulation.momentum_zero_or_none", "How far does momentum move p when p.grad is zeros, and when it is None?")
+@probe(
+    "accumulation.momentum_zero_or_none",
+    "How far does momentum move p when p.grad is zeros, and when it is None?",
+)
 def momentum_zero_or_none():
     return {
         "zeros": _after_step(torch.zeros(1), torch.optim.SGD, momentum=0.5),
@@ -155,7 +185,10 @@ def momentum_zero_or_none():
     }
 
 
-@probe("accumulation.adam_zero_or_none", "How far does Adam move p when p.grad is zeros, and when it is None?")
+@probe(
+    "accumulation.adam_zero_or_none",
+    "How far does Adam move p when p.grad is zeros, and when it is None?",
+)
 def adam_zero_or_none():
     return {
         "zeros": _after_step(torch.zeros(1), torch.optim.Adam),
@@ -173,21 +206,30 @@ def micro_batches():
     return {"whole": whole.grad, "pieces": pieces.grad}
 
 
-@probe("accumulation.grad_layout_of_transposed_leaf", "Which strides does .grad have for a leaf with strides (1, 2)?")
+@probe(
+    "accumulation.grad_layout_of_transposed_leaf",
+    "Which strides does .grad have for a leaf with strides (1, 2)?",
+)
 def grad_layout_of_transposed_leaf():
     x = torch.ones(3, 2).t().detach().requires_grad_()
     (x * torch.ones(2, 3)).sum().backward()
     return {"leaf": x.stride(), "grad": x.grad.stride()}
 
 
-@probe("accumulation.grad_of_sum_is_expanded", "Which strides does .grad have after x.sum().backward()?")
+@probe(
+    "accumulation.grad_of_sum_is_expanded",
+    "Which strides does .grad have after x.sum().backward()?",
+)
 def grad_of_sum_is_expanded():
     x = leaf([1.0, 2.0])
     x.sum().backward()
     return x.grad.stride()
 
 
-@probe("accumulation.grads_shared_between_leaves", "Do a and b share one .grad memory after (a + b).sum().backward()?")
+@probe(
+    "accumulation.grads_shared_between_leaves",
+    "Do a and b share one .grad memory after (a + b).sum().backward()?",
+)
 def grads_shared_between_leaves():
     a, b = leaf([1.0, 2.0]), leaf([1.0, 2.0])
     (a + b).sum().backward()
@@ -202,10 +244,10 @@ def shared_weight_twice():
     return w.grad
 
 
-@probe("accumulation.threads", "What is w.grad after 4 threads with 100 backwards each on one leaf?")
+@probe(
+    "accumulation.threads", "What is w.grad after 4 threads with 100 backwards each on one leaf?"
+)
 def threads():
-    import threading
-
     w = torch.zeros(1, requires_grad=True)
 
     def work():
@@ -220,14 +262,19 @@ def threads():
     return w.grad
 
 
-@probe("accumulation.unused_parameter", "What is the .grad of a parameter that the loss does not use?")
+@probe(
+    "accumulation.unused_parameter", "What is the .grad of a parameter that the loss does not use?"
+)
 def unused_parameter():
     used, unused = leaf(1.0), leaf(1.0)
     (used * 2 + unused.detach()).backward()
     return unused.grad
 
 
-@probe("accumulation.grad_of_parameter_times_zero", "What is the .grad of a parameter that is multiplied by 0?")
+@probe(
+    "accumulation.grad_of_parameter_times_zero",
+    "What is the .grad of a parameter that is multiplied by 0?",
+)
 def grad_of_parameter_times_zero():
     used, zeroed = leaf(1.0), leaf(1.0)
     (used * 2 + zeroed * 0).backward()
@@ -259,10 +306,11 @@ def second_backward_saves_nothing():
     }
 
 
-@probe("accumulation.graph_behind_total_loss", "How many nodes are behind total after 10 times total = total + loss?")
+@probe(
+    "accumulation.graph_behind_total_loss",
+    "How many nodes are behind total after 10 times total = total + loss?",
+)
 def graph_behind_total_loss():
-    from probes.tools import names
-
     w, total = leaf([1.0]), 0.0
     for factor in range(10):
         total = total + (w * factor).sum()
@@ -277,3 +325,14 @@ def deep_graph():
         y = y + 1e-6
     y.backward()
     return x.grad
+
+
+@probe(
+    "accumulation.allow_unused",
+    "What does grad give for an unused input with allow_unused, and with materialize_grads?",
+)
+def allow_unused():
+    a, b = leaf(1.0), leaf(1.0)
+    first = torch.autograd.grad(a * 2, [a, b], allow_unused=True)
+    second = torch.autograd.grad(a * 2, [a, b], materialize_grads=True)
+    return {"allow_unused": first, "materialize_grads": second}

@@ -15,7 +15,9 @@ def without_use_reentrant():
     return warned(lambda: checkpoint(torch.sin, leaf([1.0])))
 
 
-@probe("checkpoint.default_is_reentrant", "Which variant does checkpoint use without use_reentrant?")
+@probe(
+    "checkpoint.default_is_reentrant", "Which variant does checkpoint use without use_reentrant?"
+)
 def default_is_reentrant():
     return type(checkpoint(torch.sin, leaf([1.0])).grad_fn).__name__
 
@@ -59,7 +61,10 @@ def gradient():
     }
 
 
-@probe("checkpoint.early_stop", "How many operations after the last saved tensor does the recomputation run?")
+@probe(
+    "checkpoint.early_stop",
+    "How many operations after the last saved tensor does the recomputation run?",
+)
 def early_stop():
     runs = []
 
@@ -76,7 +81,10 @@ def early_stop():
     return runs
 
 
-@probe("checkpoint.input_without_grad", "Does the weight inside get a gradient when no input requires grad?")
+@probe(
+    "checkpoint.input_without_grad",
+    "Does the weight inside get a gradient when no input requires grad?",
+)
 def input_without_grad():
     def ask(use_reentrant):
         layer = torch.nn.Linear(1, 1)
@@ -89,7 +97,10 @@ def input_without_grad():
     return {"reentrant": ask(True), "not reentrant": ask(False)}
 
 
-@probe("checkpoint.input_without_grad_warning", "What does the reentrant checkpoint say when no input requires grad?")
+@probe(
+    "checkpoint.input_without_grad_warning",
+    "What does the reentrant checkpoint say when no input requires grad?",
+)
 def input_without_grad_warning():
     return warned(lambda: checkpoint(torch.nn.Linear(1, 1), torch.ones(1, 1), use_reentrant=True))
 
@@ -104,12 +115,20 @@ def autograd_grad():
     return {"reentrant": ask(True), "not reentrant": ask(False)}
 
 
-@probe("checkpoint.dropout_mask", "Does the recomputation use the same dropout mask, with and without preserve_rng_state?")
+@probe(
+    "checkpoint.dropout_mask",
+    "Does the recomputation use the same dropout mask, with and without preserve_rng_state?",
+)
 def dropout_mask():
     def agree(preserve):
         torch.manual_seed(0)
         x = torch.ones(1000, requires_grad=True)
-        y = checkpoint(lambda t: F.dropout(t * t, 0.5) * t, x, use_reentrant=False, preserve_rng_state=preserve)
+        y = checkpoint(
+            lambda t: F.dropout(t * t, 0.5) * t,
+            x,
+            use_reentrant=False,
+            preserve_rng_state=preserve,
+        )
         mask = y != 0
         y.sum().backward()
         return bool(((x.grad != 0) == mask).all())
@@ -117,7 +136,10 @@ def dropout_mask():
     return {"preserve_rng_state=True": agree(True), "preserve_rng_state=False": agree(False)}
 
 
-@probe("checkpoint.other_shape_on_recomputation", "What happens when the recomputation saves a tensor of another shape?")
+@probe(
+    "checkpoint.other_shape_on_recomputation",
+    "What happens when the recomputation saves a tensor of another shape?",
+)
 def other_shape_on_recomputation():
     runs = []
 
@@ -129,7 +151,10 @@ def other_shape_on_recomputation():
     return outcome(lambda: y.backward())
 
 
-@probe("checkpoint.other_number_of_saved_tensors", "What happens when the recomputation saves fewer tensors?")
+@probe(
+    "checkpoint.other_number_of_saved_tensors",
+    "What happens when the recomputation saves fewer tensors?",
+)
 def other_number_of_saved_tensors():
     runs = []
 
@@ -144,7 +169,9 @@ def other_number_of_saved_tensors():
 @probe("checkpoint.keyword_argument", "May the function take keyword arguments?")
 def keyword_argument():
     def ask(use_reentrant):
-        return outcome(lambda: checkpoint(lambda x, k=1: x * k, leaf([1.0]), use_reentrant=use_reentrant, k=3))
+        return outcome(
+            lambda: checkpoint(lambda x, k=1: x * k, leaf([1.0]), use_reentrant=use_reentrant, k=3)
+        )
 
     return {"not reentrant": ask(False), "reentrant": _or_value_error(lambda: ask(True))}
 
@@ -171,7 +198,9 @@ def second_derivative():
     return {"reentrant": ask(True), "not reentrant": ask(False)}
 
 
-@probe("checkpoint.second_backward", "Does a second backward with retain_graph=True recompute again?")
+@probe(
+    "checkpoint.second_backward", "Does a second backward with retain_graph=True recompute again?"
+)
 def second_backward():
     runs = []
 
@@ -204,13 +233,18 @@ def nested():
     return outcome(lambda: (y.sum().backward(), x.grad)[1])
 
 
-@probe("checkpoint.sequential_warning", "What does checkpoint_sequential say without use_reentrant?")
+@probe(
+    "checkpoint.sequential_warning", "What does checkpoint_sequential say without use_reentrant?"
+)
 def sequential_warning():
     layers = torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.Linear(1, 1))
     return warned(lambda: checkpoint_sequential(layers, 2, torch.ones(1, 1, requires_grad=True)))
 
 
-@probe("checkpoint.global_counter", "Is a side effect of the function (a counter in batch norm) repeated?")
+@probe(
+    "checkpoint.global_counter",
+    "Is a side effect of the function (a counter in batch norm) repeated?",
+)
 def global_counter():
     norm = torch.nn.BatchNorm1d(1)
     y = checkpoint(norm, torch.tensor([[1.0], [2.0]], requires_grad=True), use_reentrant=False)
@@ -218,7 +252,9 @@ def global_counter():
     return int(norm.num_batches_tracked)
 
 
-@probe("checkpoint.detached_inside", "Does a detach() inside the function still stop the gradient?")
+@probe(
+    "checkpoint.detached_inside", "Does a detach() inside the function still stop the gradient?"
+)
 def detached_inside():
     x = leaf([2.0])
     checkpoint(lambda t: t * t.detach(), x, use_reentrant=False).sum().backward()

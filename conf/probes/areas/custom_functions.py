@@ -9,12 +9,16 @@ import torch
 from torch.autograd.function import once_differentiable
 
 from probes.registry import probe
-from probes.tools import leaf, outcome
+from probes.tools import leaf, outcome, raised
 
 
 def _function(forward, backward):
     """A Function from two plain functions."""
-    return type("Mine", (torch.autograd.Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})
+    return type(
+        "Mine",
+        (torch.autograd.Function,),
+        {"forward": staticmethod(forward), "backward": staticmethod(backward)},
+    )
 
 
 class _Double(torch.autograd.Function):
@@ -27,7 +31,10 @@ class _Double(torch.autograd.Function):
         return g * 2
 
 
-@probe("custom_functions.returns_its_input", "Is the output of a Function that returns its input the input itself?")
+@probe(
+    "custom_functions.returns_its_input",
+    "Is the output of a Function that returns its input the input itself?",
+)
 def returns_its_input():
     reverse = _function(lambda ctx, x: x, lambda ctx, g: -g)
     x = leaf([1.0])
@@ -36,13 +43,19 @@ def returns_its_input():
     return {"y is x": y is x, "y._base is x": y._base is x, "x.grad": x.grad}
 
 
-@probe("custom_functions.in_place_on_returned_input", "Can the output of a Function that returns its input be changed in place?")
+@probe(
+    "custom_functions.in_place_on_returned_input",
+    "Can the output of a Function that returns its input be changed in place?",
+)
 def in_place_on_returned_input():
     reverse = _function(lambda ctx, x: x, lambda ctx, g: -g)
     return outcome(lambda: reverse.apply(leaf([1.0]) * 1).add_(1))
 
 
-@probe("custom_functions.gradient_of_wrong_shape", "What becomes of a gradient of shape [2] for an input of shape [1]?")
+@probe(
+    "custom_functions.gradient_of_wrong_shape",
+    "What becomes of a gradient of shape [2] for an input of shape [1]?",
+)
 def gradient_of_wrong_shape():
     wrong = _function(lambda ctx, x: x * 1, lambda ctx, g: torch.ones(2))
     x = leaf([1.0])
@@ -50,14 +63,20 @@ def gradient_of_wrong_shape():
     return x.grad
 
 
-@probe("custom_functions.gradient_that_is_smaller", "What becomes of a gradient of shape [1] for an input of shape [3]?")
+@probe(
+    "custom_functions.gradient_that_is_smaller",
+    "What becomes of a gradient of shape [1] for an input of shape [3]?",
+)
 def gradient_that_is_smaller():
     wrong = _function(lambda ctx, x: x * 1, lambda ctx, g: torch.ones(1))
     x = leaf([1.0, 2.0, 3.0])
     return outcome(lambda: (wrong.apply(x).sum().backward(), x.grad)[1])
 
 
-@probe("custom_functions.gradient_of_other_dtype", "What becomes of a float64 gradient for a float32 input?")
+@probe(
+    "custom_functions.gradient_of_other_dtype",
+    "What becomes of a float64 gradient for a float32 input?",
+)
 def gradient_of_other_dtype():
     wrong = _function(lambda ctx, x: x * 1, lambda ctx, g: g.double() * 3)
     x = leaf([1.0])
@@ -65,7 +84,10 @@ def gradient_of_other_dtype():
     return {"x.grad": x.grad, "dtype": x.grad.dtype}
 
 
-@probe("custom_functions.too_many_gradients", "Is a backward that returns one value too many an error?")
+@probe(
+    "custom_functions.too_many_gradients",
+    "Is a backward that returns one value too many an error?",
+)
 def too_many_gradients():
     def answer(*extra):
         many = _function(lambda ctx, x: x * 1, lambda ctx, g: (g, *extra))
@@ -75,14 +97,19 @@ def too_many_gradients():
     return {"extra None": answer(None), "extra tensor": answer(torch.ones(1))}
 
 
-@probe("custom_functions.gradient_for_integer_argument", "Is a gradient that is returned for a number argument an error?")
+@probe(
+    "custom_functions.gradient_for_integer_argument",
+    "Is a gradient that is returned for a number argument an error?",
+)
 def gradient_for_integer_argument():
     scale = _function(lambda ctx, x, k: x * k, lambda ctx, g: (g, g))
     x = leaf([1.0])
     return outcome(lambda: (scale.apply(x, 3).sum().backward(), x.grad)[1])
 
 
-@probe("custom_functions.none_for_needed_input", "What is x.grad when backward returns None for x?")
+@probe(
+    "custom_functions.none_for_needed_input", "What is x.grad when backward returns None for x?"
+)
 def none_for_needed_input():
     nothing = _function(lambda ctx, x: x * 1, lambda ctx, g: None)
     x = leaf([1.0])
@@ -90,7 +117,10 @@ def none_for_needed_input():
     return x.grad
 
 
-@probe("custom_functions.unused_output_gradient", "What does backward receive for an output that is not used?")
+@probe(
+    "custom_functions.unused_output_gradient",
+    "What does backward receive for an output that is not used?",
+)
 def unused_output_gradient():
     def ask(materialize):
         seen = []
@@ -109,7 +139,10 @@ def unused_output_gradient():
     return {"default": ask(True), "set_materialize_grads(False)": ask(False)}
 
 
-@probe("custom_functions.needs_input_grad", "What is ctx.needs_input_grad for a leaf, a constant and a number?")
+@probe(
+    "custom_functions.needs_input_grad",
+    "What is ctx.needs_input_grad for a leaf, a constant and a number?",
+)
 def needs_input_grad():
     seen = []
 
@@ -121,7 +154,10 @@ def needs_input_grad():
     return seen[0]
 
 
-@probe("custom_functions.grad_mode_inside", "Is grad mode on inside forward, and inside backward without and with create_graph?")
+@probe(
+    "custom_functions.grad_mode_inside",
+    "Is grad mode on inside forward, and inside backward without and with create_graph?",
+)
 def grad_mode_inside():
     seen = []
 
@@ -139,7 +175,10 @@ def grad_mode_inside():
     return seen
 
 
-@probe("custom_functions.intermediate_on_ctx", "What are first and second derivative of (2x)**2 when the intermediate 2x is kept on ctx?")
+@probe(
+    "custom_functions.intermediate_on_ctx",
+    "What are first and second derivative of (2x)**2 when the intermediate 2x is kept on ctx?",
+)
 def intermediate_on_ctx():
     def forward(ctx, x):
         ctx.inner = 2 * x
@@ -151,7 +190,10 @@ def intermediate_on_ctx():
     return {"first": first, "second": outcome(lambda: torch.autograd.grad(first, x)[0])}
 
 
-@probe("custom_functions.intermediate_on_ctx_in_chain", "What is the second derivative through such a Function of x * x (exact: 432)?")
+@probe(
+    "custom_functions.intermediate_on_ctx_in_chain",
+    "What is the second derivative through such a Function of x * x (exact: 432)?",
+)
 def intermediate_on_ctx_in_chain():
     def forward(ctx, x):
         ctx.inner = 2 * x
@@ -163,7 +205,10 @@ def intermediate_on_ctx_in_chain():
     return torch.autograd.grad(first, x)[0]
 
 
-@probe("custom_functions.numpy_second_derivative", "What is the second derivative of x**4 when backward uses a detached 4 x**3 (exact: 108)?")
+@probe(
+    "custom_functions.numpy_second_derivative",
+    "What is the second derivative of x**4 when backward uses a detached 4 x**3 (exact: 108)?",
+)
 def numpy_second_derivative():
     def forward(ctx, x):
         ctx.save_for_backward(x)
@@ -175,7 +220,10 @@ def numpy_second_derivative():
     return torch.autograd.grad(first, x)[0]
 
 
-@probe("custom_functions.once_differentiable", "When does once_differentiable raise in a second derivative?")
+@probe(
+    "custom_functions.once_differentiable",
+    "When does once_differentiable raise in a second derivative?",
+)
 def once_differentiable_raises():
     def forward(ctx, x):
         ctx.inner = 2 * x
@@ -198,28 +246,27 @@ def once_differentiable_raises():
     }
 
 
-@probe("custom_functions.output_kept_on_ctx_leaks", "Is the graph freed when a Function keeps its output on ctx?")
+@probe(
+    "custom_functions.output_kept_on_ctx_leaks",
+    "Is the graph freed when a Function keeps its output on ctx?",
+)
 def output_kept_on_ctx_leaks():
+    class Marker:
+        pass
+
     def freed(keep):
+        markers = []
+
         def forward(ctx, x):
+            ctx.marker = Marker()
+            markers.append(weakref.ref(ctx.marker))
             result = x * 2
             keep(ctx, result)
             return result
 
-        class Marker:
-            pass
-
-        marker = Marker()
-        watch = weakref.ref(marker)
-
-        def forward_with_marker(ctx, x):
-            ctx.marker = marker
-            return forward(ctx, x)
-
-        y = _function(forward_with_marker, lambda ctx, g: g * 2).apply(leaf([1.0]))
-        del y, marker, forward_with_marker
+        _function(forward, lambda ctx, g: g * 2).apply(leaf([1.0]))
         gc.collect()
-        return watch() is None
+        return markers[0]() is None
 
     return {
         "ctx.result = result": freed(lambda ctx, result: setattr(ctx, "result", result)),
@@ -228,7 +275,10 @@ def output_kept_on_ctx_leaks():
     }
 
 
-@probe("custom_functions.mark_dirty", "What does a Function that changes its input in place and says mark_dirty give?")
+@probe(
+    "custom_functions.mark_dirty",
+    "What does a Function that changes its input in place and says mark_dirty give?",
+)
 def mark_dirty():
     def forward(ctx, x):
         x.mul_(2)
@@ -253,7 +303,10 @@ def mark_dirty_on_leaf():
     return outcome(lambda: _function(forward, lambda ctx, g: g * 2).apply(leaf([1.0])))
 
 
-@probe("custom_functions.mark_non_differentiable", "Does an output marked as non-differentiable require grad?")
+@probe(
+    "custom_functions.mark_non_differentiable",
+    "Does an output marked as non-differentiable require grad?",
+)
 def mark_non_differentiable():
     def forward(ctx, x):
         index = x.argmax().float()
@@ -277,7 +330,10 @@ def saved_input_changed():
     return outcome(lambda: y.sum().backward())
 
 
-@probe("custom_functions.ctx_attribute_changed", "Is a change in place of an input kept as ctx.x caught?")
+@probe(
+    "custom_functions.ctx_attribute_changed",
+    "Is a change in place of an input kept as ctx.x caught?",
+)
 def ctx_attribute_changed():
     def forward(ctx, x):
         ctx.x = x
@@ -291,7 +347,10 @@ def ctx_attribute_changed():
     return outcome(lambda: (y.sum().backward(), base.grad)[1])
 
 
-@probe("custom_functions.save_for_backward_twice", "What does a second call of save_for_backward keep?")
+@probe(
+    "custom_functions.save_for_backward_twice",
+    "What does a second call of save_for_backward keep?",
+)
 def save_for_backward_twice():
     def forward(ctx, x):
         ctx.save_for_backward(x)
@@ -306,7 +365,9 @@ def save_for_backward_twice():
     return x.grad
 
 
-@probe("custom_functions.tensor_inside_list", "Does a tensor inside a list argument get a gradient?")
+@probe(
+    "custom_functions.tensor_inside_list", "Does a tensor inside a list argument get a gradient?"
+)
 def tensor_inside_list():
     total = _function(lambda ctx, many: many[0] * 2, lambda ctx, g: None)
     return total.apply([leaf([1.0])]).requires_grad
@@ -314,16 +375,21 @@ def tensor_inside_list():
 
 @probe("custom_functions.keyword_argument", "Can apply take a keyword argument?")
 def keyword_argument():
-    from probes.tools import raised
-
     def forward(ctx, x, k):
         return x * k
 
     mine = _function(forward, lambda ctx, g: (g, None))
-    return raised(lambda: mine.apply(leaf([1.0]), k=3)).split("\n")[0].replace("torch._C._FunctionBase.", "")
+    return (
+        raised(lambda: mine.apply(leaf([1.0]), k=3))
+        .split("\n")[0]
+        .replace("torch._C._FunctionBase.", "")
+    )
 
 
-@probe("custom_functions.module_backward_is_never_called", "Is a method named backward of an nn.Module called?")
+@probe(
+    "custom_functions.module_backward_is_never_called",
+    "Is a method named backward of an nn.Module called?",
+)
 def module_backward_is_never_called():
     called = []
 
@@ -340,14 +406,20 @@ def module_backward_is_never_called():
     return {"called": len(called), "x.grad": x.grad}
 
 
-@probe("custom_functions.without_grad", "Does the output of a Function require grad under no_grad, and for an input without grad?")
+@probe(
+    "custom_functions.without_grad",
+    "Does the output of a Function require grad under no_grad, and for an input without grad?",
+)
 def without_grad():
     with torch.no_grad():
         first = _Double.apply(leaf([1.0])).requires_grad
     return {"under no_grad": first, "constant input": _Double.apply(torch.ones(1)).requires_grad}
 
 
-@probe("custom_functions.retain_graph_saved_tensors", "Can the saved tensors of a Function be used by a second backward?")
+@probe(
+    "custom_functions.retain_graph_saved_tensors",
+    "Can the saved tensors of a Function be used by a second backward?",
+)
 def retain_graph_saved_tensors():
     def forward(ctx, x):
         ctx.save_for_backward(x)
@@ -360,7 +432,10 @@ def retain_graph_saved_tensors():
     return outcome(lambda: y.backward())
 
 
-@probe("custom_functions.ctx_attribute_second_backward", "Does a second backward work when the input is kept as ctx.x?")
+@probe(
+    "custom_functions.ctx_attribute_second_backward",
+    "Does a second backward work when the input is kept as ctx.x?",
+)
 def ctx_attribute_second_backward():
     def forward(ctx, x):
         ctx.x = x
@@ -393,7 +468,9 @@ def setup_context():
     return outcome(lambda: (Square.apply(x).sum().backward(), x.grad)[1])
 
 
-@probe("custom_functions.jvp_missing", "What does forward mode do with a Function that has no jvp?")
+@probe(
+    "custom_functions.jvp_missing", "What does forward mode do with a Function that has no jvp?"
+)
 def jvp_missing():
     from torch.autograd import forward_ad
 
@@ -418,7 +495,10 @@ def forward_returns_number():
     return outcome(lambda: mine.apply(leaf([1.0])))
 
 
-@probe("custom_functions.forward_returns_detached_saved_leaf", "Does a Function that returns a fresh constant require grad?")
+@probe(
+    "custom_functions.forward_returns_constant",
+    "Does a Function that returns a fresh constant require grad?",
+)
 def forward_returns_constant():
     mine = _function(lambda ctx, x: torch.ones(1), lambda ctx, g: g)
     return mine.apply(leaf([1.0])).requires_grad

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Callable
 
 import torch
 import torch.nn.functional as F  # noqa: N812
 
 from probes.registry import Probe, add, probe
-from probes.tools import leaf, names
+from probes.tools import leaf, names, outcome, raised
 
 
 def node(name: str, expression: str, make: Callable[[], torch.Tensor] | None = None) -> None:
@@ -185,7 +185,6 @@ node("attention_4d", "F.scaled_dot_product_attention(x, x, x)", shaped(1, 1, 2, 
 node("rnn_cell", "torch.nn.RNNCell(4, 1)(x)")
 node("gru_cell", "torch.nn.GRUCell(4, 1)(x)")
 node("lstm_cell", "torch.nn.LSTMCell(4, 1)(x)[0]")
-node("lstm", "torch.nn.LSTM(2, 1)(x)[0]", shaped(2, 2))
 node("gru", "torch.nn.GRU(2, 1)(x)[0]", shaped(2, 2))
 node("multihead_attention", "torch.nn.MultiheadAttention(2, 1)(x, x, x)[0]", shaped(2, 2))
 node("weight_norm", "torch.nn.utils.weight_norm(torch.nn.Linear(4, 1))(x)")
@@ -201,7 +200,9 @@ def base_after_in_place_on_view():
     return names(y)
 
 
-@probe("graph_nodes.view_after_in_place_on_itself", "What is v.grad_fn after v = y[:1] and v.mul_(2)?")
+@probe(
+    "graph_nodes.view_after_in_place_on_itself", "What is v.grad_fn after v = y[:1] and v.mul_(2)?"
+)
 def view_after_in_place_on_itself():
     y = leaf([1.0, 2.0]) * 1
     v = y[:1]
@@ -209,7 +210,9 @@ def view_after_in_place_on_itself():
     return {"view": type(v.grad_fn).__name__, "base": type(y.grad_fn).__name__}
 
 
-@probe("graph_nodes.view_after_in_place_on_base", "What is v.grad_fn after v = y[:1] and y.mul_(2)?")
+@probe(
+    "graph_nodes.view_after_in_place_on_base", "What is v.grad_fn after v = y[:1] and y.mul_(2)?"
+)
 def view_after_in_place_on_base():
     y = leaf([1.0, 2.0]) * 1
     v = y[:1]
@@ -217,7 +220,9 @@ def view_after_in_place_on_base():
     return {"view": type(v.grad_fn).__name__, "base": type(y.grad_fn).__name__}
 
 
-@probe("graph_nodes.assigned_slice", "What are the nodes behind m after m = zeros(3) and m[0] = x?")
+@probe(
+    "graph_nodes.assigned_slice", "What are the nodes behind m after m = zeros(3) and m[0] = x?"
+)
 def assigned_slice():
     m = torch.zeros(3)
     m[0] = leaf(1.0)
@@ -235,12 +240,21 @@ def leaf_grad_fn():
 @probe("graph_nodes.accumulate_grad", "Which node stands for a leaf, and what does it lead to?")
 def accumulate_grad():
     (end, _), *_ = (leaf(1.0) * 2).grad_fn.next_functions
-    return {"name": end.name(), "next": len(end.next_functions), "has variable": hasattr(end, "variable")}
+    return {
+        "name": end.name(),
+        "next": len(end.next_functions),
+        "has variable": hasattr(end, "variable"),
+    }
 
 
-@probe("graph_nodes.constant_input", "What stands in next_functions for an input without gradient?")
+@probe(
+    "graph_nodes.constant_input", "What stands in next_functions for an input without gradient?"
+)
 def constant_input():
-    return [None if found is None else type(found).__name__ for found, _ in (leaf(1.0) * torch.ones(1)).grad_fn.next_functions]
+    return [
+        None if found is None else type(found).__name__
+        for found, _ in (leaf(1.0) * torch.ones(1)).grad_fn.next_functions
+    ]
 
 
 @probe("graph_nodes.custom_function_name", "What is grad_fn.name() of a custom Function?")
@@ -255,13 +269,10 @@ def custom_function_name():
             return g
 
     result = Mine.apply(leaf(1.0))
-    return {"type": type(result.grad_fn).__name__, "name()": _or_error(result.grad_fn.name)}
-
-
-def _or_error(function: Callable[[], Any]) -> Any:
-    from probes.plain import outcome
-
-    return outcome(function)
+    return {
+        "type": type(result.grad_fn).__name__,
+        "name()": outcome(lambda: result.grad_fn.name()),
+    }
 
 
 @probe("graph_nodes.kept_after_backward", "Do grad_fn and its edges still exist after backward?")
@@ -284,8 +295,26 @@ def _saved(expression: str, make: Callable[[], torch.Tensor] | None = None) -> l
 
 @probe("graph_nodes.saved_by_operation", "Which tensors do common operations keep for backward?")
 def saved_by_operation():
-    operations = ["x + 1", "x.sum()", "x * 2", "x * x", "x**2", "x.exp()", "x.log()", "x.sqrt()", "x.relu()"]
-    operations += ["x.sigmoid()", "x.tanh()", "x.abs()", "x.clamp(min=0)", "x.prod()", "x.softmax(0)", "x.mean()"]
+    operations = [
+        "x + 1",
+        "x.sum()",
+        "x * 2",
+        "x * x",
+        "x**2",
+        "x.exp()",
+        "x.log()",
+        "x.sqrt()",
+        "x.relu()",
+    ]
+    operations += [
+        "x.sigmoid()",
+        "x.tanh()",
+        "x.abs()",
+        "x.clamp(min=0)",
+        "x.prod()",
+        "x.softmax(0)",
+        "x.mean()",
+    ]
     return {operation: _saved(operation) for operation in operations}
 
 
@@ -293,7 +322,9 @@ def saved_by_operation():
 def saved_count_by_hooks():
     def count(function):
         packed = []
-        with torch.autograd.graph.saved_tensors_hooks(lambda t: packed.append(t) or t, lambda t: t):
+        with torch.autograd.graph.saved_tensors_hooks(
+            lambda t: packed.append(t) or t, lambda t: t
+        ):
             function(torch.ones(2, 2).requires_grad_())
         return len(packed)
 
@@ -326,10 +357,11 @@ def node_metadata():
     return y.grad_fn.metadata
 
 
-@probe("graph_nodes.saved_tensor_after_backward", "What does reading a saved tensor after backward do?")
+@probe(
+    "graph_nodes.saved_tensor_after_backward",
+    "What does reading a saved tensor after backward do?",
+)
 def saved_tensor_after_backward():
-    from probes.tools import raised
-
     y = leaf([1.0]).exp()
     y.sum().backward()
     return raised(lambda: y.grad_fn._saved_result)

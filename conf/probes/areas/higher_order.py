@@ -76,7 +76,11 @@ second("cosine_similarity", "F.cosine_similarity(x, torch.tensor([1.0, 0.0]), di
 
 # -- losses and layers -----------------------------------------------------------------------
 second("bce", "F.binary_cross_entropy(x, torch.tensor([0.0, 1.0]))", [0.25, 0.5])
-second("bce_with_logits", "F.binary_cross_entropy_with_logits(x, torch.tensor([0.0, 1.0]))", [0.25, 0.5])
+second(
+    "bce_with_logits",
+    "F.binary_cross_entropy_with_logits(x, torch.tensor([0.0, 1.0]))",
+    [0.25, 0.5],
+)
 second("cross_entropy", "F.cross_entropy(x, torch.tensor([0]))", [[1.0, 2.0]])
 second("mse_loss", "F.mse_loss(x, torch.tensor([0.0, 1.0]))", [1.0, 3.0])
 second("l1_loss", "F.l1_loss(x, torch.tensor([0.0, 1.0]))", [1.0, 3.0])
@@ -85,9 +89,19 @@ second("layer_norm", "(F.layer_norm(x, [2]) ** 3).sum()", [1.0, 3.0])
 second("batch_norm", "(F.batch_norm(x, None, None, training=True) ** 3).sum()", [[1.0], [3.0]])
 second("embedding", "(F.embedding(torch.tensor([0, 0]), x) ** 2).sum()", [[1.0, 2.0]])
 second("conv1d", "(F.conv1d(x, torch.ones(1, 1, 2)) ** 2).sum()", [[[1.0, 2.0]]])
-second("interpolate", "(F.interpolate(x, scale_factor=2, mode='linear') ** 2).sum()", [[[1.0, 2.0]]])
-second("grid_sample", "F.grid_sample(x, torch.zeros(1, 1, 1, 2), align_corners=True).sum() ** 2", [[[[1.0, 2.0], [3.0, 4.0]]]])
-second("attention", "(F.scaled_dot_product_attention(x, x, x) ** 2).sum()", [[[[1.0, 0.0], [0.0, 1.0]]]])
+second(
+    "interpolate", "(F.interpolate(x, scale_factor=2, mode='linear') ** 2).sum()", [[[1.0, 2.0]]]
+)
+second(
+    "grid_sample",
+    "F.grid_sample(x, torch.zeros(1, 1, 1, 2), align_corners=True).sum() ** 2",
+    [[[[1.0, 2.0], [3.0, 4.0]]]],
+)
+second(
+    "attention",
+    "(F.scaled_dot_product_attention(x, x, x) ** 2).sum()",
+    [[[[1.0, 0.0], [0.0, 1.0]]]],
+)
 second("softmax", "torch.softmax(x, 0)[0]", [1.0, 1.0])
 second("cumprod_with_zero", "x.cumprod(0).sum()", [2.0, 0.0, 3.0])
 second("eigvalsh", "torch.linalg.eigvalsh(x)[1]", [[2.0, 0.0], [0.0, 1.0]])
@@ -122,18 +136,23 @@ def _without_norm(a, b):
 
 
 def _hessian(outer, function):
-    from torch import func
-
+    func = torch.func
     a = torch.tensor([1.0, 2.0])
     return getattr(func, outer)(func.grad(function, argnums=0), argnums=1)(a, a)
 
 
-@probe("higher_order.hessian_forward_over_reverse_at_norm", "What is the mixed Hessian of exp(-norm(a - b)**2) at a = b, forward over reverse?")
+@probe(
+    "higher_order.hessian_forward_over_reverse_at_norm",
+    "What is the mixed Hessian of exp(-norm(a - b)**2) at a = b, forward over reverse?",
+)
 def hessian_forward_over_reverse_at_norm():
     return _hessian("jacfwd", _through_norm)
 
 
-@probe("higher_order.hessian_reverse_over_reverse_at_norm", "What is the mixed Hessian of exp(-norm(a - b)**2) at a = b, reverse over reverse?")
+@probe(
+    "higher_order.hessian_reverse_over_reverse_at_norm",
+    "What is the mixed Hessian of exp(-norm(a - b)**2) at a = b, reverse over reverse?",
+)
 def hessian_reverse_over_reverse_at_norm():
     return _hessian("jacrev", _through_norm)
 
@@ -143,7 +162,10 @@ def hessian_without_norm():
     return _hessian("jacfwd", _without_norm)
 
 
-@probe("higher_order.maml", "What is the meta-gradient without and with create_graph=True (exact: 0.56)?")
+@probe(
+    "higher_order.maml",
+    "What is the meta-gradient without and with create_graph=True (exact: 0.56)?",
+)
 def maml():
     def meta(**options):
         w = leaf(1.0)
@@ -152,10 +174,17 @@ def maml():
         (fast**2).backward()
         return w.grad.item()
 
-    return {"create_graph=False": meta(), "retain_graph=True": meta(retain_graph=True), "create_graph=True": meta(create_graph=True)}
+    return {
+        "create_graph=False": meta(),
+        "retain_graph=True": meta(retain_graph=True),
+        "create_graph=True": meta(create_graph=True),
+    }
 
 
-@probe("higher_order.product_has_no_second", "What are a.grad and b.grad after d(ab)/da is differentiated once more?")
+@probe(
+    "higher_order.product_has_no_second",
+    "What are a.grad and b.grad after d(ab)/da is differentiated once more?",
+)
 def product_has_no_second():
     a, b = leaf(2.0), leaf(3.0)
     (first,) = torch.autograd.grad(a * b, a, create_graph=True)
@@ -167,7 +196,10 @@ def product_has_no_second():
 def linear_function():
     x = leaf(2.0)
     (first,) = torch.autograd.grad(3 * x, x, create_graph=True)
-    return {"first requires grad": first.requires_grad, "second": outcome(lambda: torch.autograd.grad(first, x)[0])}
+    return {
+        "first requires grad": first.requires_grad,
+        "second": outcome(lambda: torch.autograd.grad(first, x)[0]),
+    }
 
 
 @probe("higher_order.hessian_vector_product", "Do the ways to a Hessian-vector product agree?")
@@ -186,7 +218,10 @@ def hessian_vector_product():
     }
 
 
-@probe("higher_order.vectorized_hessian", "Does functional.hessian(vectorize=True) agree with the plain one?")
+@probe(
+    "higher_order.vectorized_hessian",
+    "Does functional.hessian(vectorize=True) agree with the plain one?",
+)
 def vectorized_hessian():
     def f(x):
         return (x**3).sum() + x[0] * x[1]
@@ -195,11 +230,15 @@ def vectorized_hessian():
     return {
         "plain": torch.autograd.functional.hessian(f, x),
         "vectorize": torch.autograd.functional.hessian(f, x, vectorize=True),
-        "forward": torch.autograd.functional.hessian(f, x, vectorize=True, outer_jacobian_strategy="forward-mode"),
+        "forward": torch.autograd.functional.hessian(
+            f, x, vectorize=True, outer_jacobian_strategy="forward-mode"
+        ),
     }
 
 
-@probe("higher_order.gradgradcheck_relu_at_0", "What does gradgradcheck say about relu at 0 and at 1?")
+@probe(
+    "higher_order.gradgradcheck_relu_at_0", "What does gradgradcheck say about relu at 0 and at 1?"
+)
 def gradgradcheck_relu_at_0():
     def check(value):
         x = torch.tensor([value], dtype=torch.float64, requires_grad=True)
@@ -211,7 +250,10 @@ def gradgradcheck_relu_at_0():
     return {"0": check(0.0), "1": check(1.0)}
 
 
-@probe("higher_order.in_place_between", "What does an in-place change between first and second derivative do?")
+@probe(
+    "higher_order.in_place_between",
+    "What does an in-place change between first and second derivative do?",
+)
 def in_place_between():
     x = leaf(2.0)
     y = x * 1
@@ -221,7 +263,10 @@ def in_place_between():
     return outcome(lambda: torch.autograd.grad(first, y)[0])
 
 
-@probe("higher_order.grad_penalty_without_create_graph", "Does a gradient penalty without create_graph=True train the weight?")
+@probe(
+    "higher_order.grad_penalty_without_create_graph",
+    "Does a gradient penalty without create_graph=True train the weight?",
+)
 def grad_penalty_without_create_graph():
     def weight_grad(create_graph):
         w, x = leaf(3.0), leaf(2.0)
@@ -231,7 +276,11 @@ def grad_penalty_without_create_graph():
     return {"False": weight_grad(False), "True": weight_grad(True)}
 
 
-@probe("higher_order.compiled", "Does a function compiled with torch.compile (aot_eager) have a second derivative?", fresh=True)
+@probe(
+    "higher_order.compiled",
+    "Does a function compiled with torch.compile (aot_eager) have a second derivative?",
+    fresh=True,
+)
 def compiled():
     x = torch.tensor([0.5, 1.5], requires_grad=True)
     function = torch.compile(lambda t: (t**4).sum(), backend="aot_eager")
@@ -241,3 +290,23 @@ def compiled():
         return torch.autograd.grad(first.sum(), x)[0]
 
     return outcome(differentiate)
+
+
+@probe(
+    "higher_order.gradcheck_of_float32",
+    "What does gradcheck say about a Linear layer in float32 and in float64?",
+)
+def gradcheck_of_float32():
+    layer = torch.nn.Linear(2, 1)
+    x = torch.tensor([[0.3, 0.7]], requires_grad=True)
+
+    def check(module, value):
+        try:
+            return torch.autograd.gradcheck(module, (value,))
+        except Exception as error:
+            return type(error).__name__
+
+    return {
+        "float32": check(layer, x),
+        "float64": check(layer.double(), x.detach().double().requires_grad_()),
+    }

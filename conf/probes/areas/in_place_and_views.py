@@ -12,7 +12,10 @@ def _base():
     return leaf([1.0, 2.0, 3.0]) * 1
 
 
-@probe("in_place_and_views.version_counter", "How does x._version go with mul_, a view's mul_, .data's mul_ and detach()'s mul_?")
+@probe(
+    "in_place_and_views.version_counter",
+    "How does x._version go with mul_, a view's mul_, .data's mul_ and detach()'s mul_?",
+)
 def version_counter():
     x = torch.ones(2)
     seen = {"new": x._version}
@@ -29,7 +32,10 @@ def version_counter():
     return seen
 
 
-@probe("in_place_and_views.version_after_optimizer_step", "By how much does a step of SGD raise the weight's version?")
+@probe(
+    "in_place_and_views.version_after_optimizer_step",
+    "By how much does a step of SGD raise the weight's version?",
+)
 def version_after_optimizer_step():
     p = torch.nn.Parameter(torch.ones(1))
     p.grad = torch.ones(1)
@@ -38,7 +44,10 @@ def version_after_optimizer_step():
     return p._version - before
 
 
-@probe("in_place_and_views.leaf_under_no_grad", "Is w -= 0.5 allowed on a leaf under no_grad, and does w stay a leaf?")
+@probe(
+    "in_place_and_views.leaf_under_no_grad",
+    "Is w -= 0.5 allowed on a leaf under no_grad, and does w stay a leaf?",
+)
 def leaf_under_no_grad():
     w = leaf([1.0])
     with torch.no_grad():
@@ -46,7 +55,10 @@ def leaf_under_no_grad():
     return {"w": w, "is_leaf": w.is_leaf, "requires_grad": w.requires_grad}
 
 
-@probe("in_place_and_views.rows_from_iteration", "Can rows got by iterating over y be changed in place?")
+@probe(
+    "in_place_and_views.rows_from_iteration",
+    "Can rows got by iterating over y be changed in place?",
+)
 def rows_from_iteration():
     y = torch.ones(2, 2, requires_grad=True) * 1
 
@@ -94,17 +106,27 @@ def column_of_parameter():
     return outcome(assign)
 
 
-@probe("in_place_and_views.two_views_alive", "Is the gradient right after mul_ with two views of y alive?")
+@probe(
+    "in_place_and_views.two_views_alive",
+    "Is the gradient right after mul_ with two views of y alive?",
+)
 def two_views_alive():
     x = leaf([2.0, 3.0])
     y = x * x
     first, second = y[:1], y[1:]
     first.mul_(9)
     (first.sum() + second.sum()).backward()
-    return {"x.grad": x.grad, "first": type(first.grad_fn).__name__, "second": type(second.grad_fn).__name__}
+    return {
+        "x.grad": x.grad,
+        "first": type(first.grad_fn).__name__,
+        "second": type(second.grad_fn).__name__,
+    }
 
 
-@probe("in_place_and_views.data_mul_is_silent", "What gradient does y = exp(x) give after y.data.mul_(0)?")
+@probe(
+    "in_place_and_views.data_mul_is_silent",
+    "What gradient does y = exp(x) give after y.data.mul_(0)?",
+)
 def data_mul_is_silent():
     x = leaf([1.0])
     y = x.exp()
@@ -113,7 +135,10 @@ def data_mul_is_silent():
     return x.grad
 
 
-@probe("in_place_and_views.numpy_alias_is_silent", "What gradient does y = exp(x) give after zeros are written through NumPy?")
+@probe(
+    "in_place_and_views.numpy_alias_is_silent",
+    "What gradient does y = exp(x) give after zeros are written through NumPy?",
+)
 def numpy_alias_is_silent():
     x = leaf([1.0])
     y = x.exp()
@@ -122,7 +147,10 @@ def numpy_alias_is_silent():
     return x.grad
 
 
-@probe("in_place_and_views.detach_mul_is_caught", "What happens in backward after y.detach().mul_(0) on y = exp(x)?")
+@probe(
+    "in_place_and_views.detach_mul_is_caught",
+    "What happens in backward after y.detach().mul_(0) on y = exp(x)?",
+)
 def detach_mul_is_caught():
     x = leaf([1.0])
     y = x.exp()
@@ -137,7 +165,9 @@ def add_after_exp():
     return outcome(lambda: y.sum().backward())
 
 
-@probe("in_place_and_views.relu_after_sigmoid", "What happens in backward after relu_ on a sigmoid?")
+@probe(
+    "in_place_and_views.relu_after_sigmoid", "What happens in backward after relu_ on a sigmoid?"
+)
 def relu_after_sigmoid():
     return outcome(lambda: leaf([1.0]).sigmoid().relu_().sum().backward())
 
@@ -151,7 +181,10 @@ def add_after_mul_by_number():
     return x.grad
 
 
-@probe("in_place_and_views.optimizer_step_between_backwards", "What does an optimizer step between two backwards of one graph do?")
+@probe(
+    "in_place_and_views.optimizer_step_between_backwards",
+    "What does an optimizer step between two backwards of one graph do?",
+)
 def optimizer_step_between_backwards():
     layers = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 1))
     optimizer = torch.optim.SGD(layers.parameters(), lr=0.1)
@@ -161,7 +194,10 @@ def optimizer_step_between_backwards():
     return outcome(lambda: out.sum().backward())
 
 
-@probe("in_place_and_views.view_made_in_no_grad", "Can a view made under no_grad be changed in place later?")
+@probe(
+    "in_place_and_views.view_made_in_no_grad",
+    "Can a view made under no_grad be changed in place later?",
+)
 def view_made_in_no_grad():
     y = _base()
     with torch.no_grad():
@@ -169,7 +205,10 @@ def view_made_in_no_grad():
     return outcome(lambda: v.mul_(2))
 
 
-@probe("in_place_and_views.view_of_leaf_made_in_no_grad", "Can a view of a leaf made under no_grad be changed in place later?")
+@probe(
+    "in_place_and_views.view_of_leaf_made_in_no_grad",
+    "Can a view of a leaf made under no_grad be changed in place later?",
+)
 def view_of_leaf_made_in_no_grad():
     x = leaf([1.0, 2.0])
     with torch.no_grad():
@@ -177,7 +216,10 @@ def view_of_leaf_made_in_no_grad():
     return outcome(lambda: v.mul_(2))
 
 
-@probe("in_place_and_views.view_of_detached", "Can a view of y.detach() be changed in place, and does y see it?")
+@probe(
+    "in_place_and_views.view_of_detached",
+    "Can a view of y.detach() be changed in place, and does y see it?",
+)
 def view_of_detached():
     y = _base()
     y.detach()[:1].mul_(10)
@@ -189,7 +231,10 @@ def detach_in_place_of_view():
     return outcome(lambda: _base()[:1].detach_())
 
 
-@probe("in_place_and_views.buffer_gets_history", "Does m require grad after m = zeros(3) and m[0] = x?")
+@probe(
+    "in_place_and_views.buffer_gets_history",
+    "Does m require grad after m = zeros(3) and m[0] = x?",
+)
 def buffer_gets_history():
     m, x = torch.zeros(3), leaf(1.0)
     m[0] = x
@@ -197,15 +242,24 @@ def buffer_gets_history():
     return {"requires_grad": m.requires_grad, "is_leaf": m.is_leaf, "x.grad": x.grad}
 
 
-@probe("in_place_and_views.old_view_of_buffer", "Does a view taken before m[0] = x require grad after it?")
+@probe(
+    "in_place_and_views.old_view_of_buffer",
+    "Does a view taken before m[0] = x require grad after it?",
+)
 def old_view_of_buffer():
     m = torch.zeros(3)
     view = m[:1]
     m[0] = leaf(1.0)
-    return {"requires_grad": view.requires_grad, "nodes": names(view) if view.requires_grad else None}
+    return {
+        "requires_grad": view.requires_grad,
+        "nodes": names(view) if view.requires_grad else None,
+    }
 
 
-@probe("in_place_and_views.copy_into_leaf", "What does w.copy_(v) on a leaf do, without and with no_grad?")
+@probe(
+    "in_place_and_views.copy_into_leaf",
+    "What does w.copy_(v) on a leaf do, without and with no_grad?",
+)
 def copy_into_leaf():
     w = leaf([1.0])
     without = outcome(lambda: w.copy_(torch.zeros(1)))
@@ -214,7 +268,9 @@ def copy_into_leaf():
     return {"without": without, "with": w}
 
 
-@probe("in_place_and_views.result_type", "What does integer mul_ by a float that requires grad do?")
+@probe(
+    "in_place_and_views.result_type", "What does integer mul_ by a float that requires grad do?"
+)
 def result_type():
     return outcome(lambda: torch.ones(1, dtype=torch.int64).mul_(leaf([2.0])))
 
@@ -254,7 +310,10 @@ def resize_of_leaf():
     return outcome(lambda: leaf([1.0]).resize_(3).shape)
 
 
-@probe("in_place_and_views.set_inside_no_grad_after_save", "Is a change under no_grad of a saved tensor caught?")
+@probe(
+    "in_place_and_views.set_inside_no_grad_after_save",
+    "Is a change under no_grad of a saved tensor caught?",
+)
 def set_inside_no_grad_after_save():
     x = leaf([2.0])
     y = x * x
@@ -263,14 +322,20 @@ def set_inside_no_grad_after_save():
     return outcome(lambda: y.sum().backward())
 
 
-@probe("in_place_and_views.inference_view_in_place", "Can a tensor made in inference mode be changed in place outside?")
+@probe(
+    "in_place_and_views.inference_view_in_place",
+    "Can a tensor made in inference mode be changed in place outside?",
+)
 def inference_view_in_place():
     with torch.inference_mode():
         x = torch.ones(2)
     return outcome(lambda: x.mul_(2))
 
 
-@probe("in_place_and_views.is_view_and_base", "Which of reshape, flatten, contiguous, T and to return views of y?")
+@probe(
+    "in_place_and_views.is_view_and_base",
+    "Which of reshape, flatten, contiguous, T and to return views of y?",
+)
 def is_view_and_base():
     y = torch.ones(2, 2)
     made = {
@@ -295,7 +360,10 @@ def shared_memory_of_detach():
     return x
 
 
-@probe("in_place_and_views.backward_twice_by_in_place", "Does y.mul_(2) between two backwards with retain_graph matter?")
+@probe(
+    "in_place_and_views.backward_twice_by_in_place",
+    "Does y.mul_(2) between two backwards with retain_graph matter?",
+)
 def backward_twice_by_in_place():
     x = leaf([3.0])
     y = x * 1

@@ -169,13 +169,25 @@ kink("frobenius_norm_at_0", "torch.linalg.matrix_norm(x)", [[0.0, 0.0], [0.0, 0.
 kink("nuclear_norm_at_0", "torch.linalg.matrix_norm(x, 'nuc')", [[0.0, 0.0], [0.0, 0.0]])
 kink("spectral_norm_tie", "torch.linalg.matrix_norm(x, 2)", [[1.0, 0.0], [0.0, 1.0]])
 kink("normalize_at_0", "F.normalize(x, dim=0)[0]", [0.0, 0.0])
-kink("cosine_similarity_at_0", "F.cosine_similarity(x, torch.tensor([3.0, 4.0]), dim=0)", [0.0, 0.0])
-kink("pairwise_distance_at_equal", "F.pairwise_distance(x, torch.tensor([[1.0, 2.0]])).sum()", [[1.0, 2.0]])
+kink(
+    "cosine_similarity_at_0", "F.cosine_similarity(x, torch.tensor([3.0, 4.0]), dim=0)", [0.0, 0.0]
+)
+kink(
+    "pairwise_distance_at_equal",
+    "F.pairwise_distance(x, torch.tensor([[1.0, 2.0]])).sum()",
+    [[1.0, 2.0]],
+)
 kink("dist_at_equal", "torch.dist(x, torch.tensor([1.0, 2.0]))", [1.0, 2.0])
 kink("cdist_p_1_at_equal", "torch.cdist(x, torch.tensor([[1.0, 2.0]]), p=1.0).sum()", [[1.0, 2.0]])
 kink("cdist_at_equal", "torch.cdist(x, torch.tensor([[1.0, 2.0]])).sum()", [[1.0, 2.0]])
-kink("cdist_p_inf_at_equal", "torch.cdist(x, torch.tensor([[1.0, 2.0]]), p=inf).sum()", [[1.0, 2.0]])
-kink("cdist_p_half_at_equal", "torch.cdist(x, torch.tensor([[1.0, 2.0]]), p=0.5).sum()", [[1.0, 2.0]])
+kink(
+    "cdist_p_inf_at_equal", "torch.cdist(x, torch.tensor([[1.0, 2.0]]), p=inf).sum()", [[1.0, 2.0]]
+)
+kink(
+    "cdist_p_half_at_equal",
+    "torch.cdist(x, torch.tensor([[1.0, 2.0]]), p=0.5).sum()",
+    [[1.0, 2.0]],
+)
 kink("cdist_to_itself", "torch.cdist(x, x).sum()", [[1.0, 2.0], [3.0, 4.0]])
 kink("pdist_at_equal", "F.pdist(x).sum()", [[1.0, 2.0], [1.0, 2.0]])
 kink("renorm_at_limit", "torch.renorm(x, 2, 0, 5.0)[0, 0]", [[3.0, 4.0]], measured=False)
@@ -198,7 +210,11 @@ kink("smooth_l1_at_its_corner", "F.smooth_l1_loss(x, torch.tensor(0.0))", 1.0)
 kink("smooth_l1_beta_0_at_target", "F.smooth_l1_loss(x, torch.tensor(0.0), beta=0.0)", 0.0)
 kink("huber_at_its_corner", "F.huber_loss(x, torch.tensor(0.0), delta=2.0)", 2.0)
 kink("hinge_embedding_at_margin", "F.hinge_embedding_loss(x, torch.tensor(-1.0))", 1.0)
-kink("margin_ranking_at_margin", "F.margin_ranking_loss(x, torch.tensor(0.0), torch.tensor(1.0))", 0.0)
+kink(
+    "margin_ranking_at_margin",
+    "F.margin_ranking_loss(x, torch.tensor(0.0), torch.tensor(1.0))",
+    0.0,
+)
 kink("multi_margin_at_margin", "F.multi_margin_loss(x, torch.tensor([0]))", [[1.0, 0.0]])
 kink(
     "multilabel_margin_at_margin",
@@ -223,7 +239,11 @@ kink("kl_div_target_0", "F.kl_div(x, torch.tensor(0.0), reduction='sum')", -1.0)
 kink("cross_entropy_infinite_logit", "F.cross_entropy(x, torch.tensor([0]))", [[inf, 0.0]])
 kink("cross_entropy_masked_target", "F.cross_entropy(x, torch.tensor([0]))", [[-inf, 0.0]])
 kink("cross_entropy_all_ignored", "F.cross_entropy(x, torch.tensor([-100]))", [[1.0, 0.0]])
-kink("gaussian_nll_variance_at_eps", "F.gaussian_nll_loss(torch.tensor([1.0]), torch.tensor([1.0]), x, eps=0.5)", [0.5])
+kink(
+    "gaussian_nll_variance_at_eps",
+    "F.gaussian_nll_loss(torch.tensor([1.0]), torch.tensor([1.0]), x, eps=0.5)",
+    [0.5],
+)
 kink("poisson_nll_at_0", "F.poisson_nll_loss(x, torch.tensor(1.0), log_input=False, eps=0.0)", 0.0)
 
 # -- softmax and logsumexp with infinities -------------------------------------------------------
@@ -253,7 +273,11 @@ kink("product_as_exp_of_log", "torch.exp(torch.log(x).sum())", [2.0, 0.0, 3.0])
 # -- matrices -----------------------------------------------------------------------------------
 kink("det_of_singular", "torch.linalg.det(x)", [[1.0, 2.0], [2.0, 4.0]])
 kink("det_of_zero", "torch.linalg.det(x)", [[0.0, 0.0], [0.0, 0.0]])
-kink("det_of_rank_1_of_3", "torch.linalg.det(x)", [[1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+kink(
+    "det_of_rank_1_of_3",
+    "torch.linalg.det(x)",
+    [[1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]],
+)
 kink("slogdet_of_singular", "torch.linalg.slogdet(x)[1]", [[1.0, 2.0], [2.0, 4.0]])
 kink("inverse_of_singular", "torch.linalg.inv(x).sum()", [[1.0, 2.0], [2.0, 4.0]])
 kink("pinv_of_zero", "torch.linalg.pinv(x).sum()", [[0.0, 0.0], [0.0, 0.0]])

@@ -1,4 +1,4 @@
-"""Grad mode, inference mode, anomaly mode, eval mode."""
+"""What is recorded and what is not: grad mode, inference mode, anomaly mode, lost graphs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from probes.registry import probe
 from probes.tools import leaf, outcome, warned
 
 
-@probe("modes.factory_in_no_grad", "Does zeros(2, requires_grad=True) require grad inside no_grad and inference_mode?")
+@probe(
+    "modes.factory_in_no_grad",
+    "Does zeros(2, requires_grad=True) require grad inside no_grad and inference_mode?",
+)
 def factory_in_no_grad():
     with torch.no_grad():
         a = torch.zeros(2, requires_grad=True).requires_grad
@@ -19,7 +22,10 @@ def factory_in_no_grad():
     return {"no_grad": a, "inference_mode": b}
 
 
-@probe("modes.parameter_in_no_grad", "Does a Parameter made inside no_grad or inference_mode require grad?")
+@probe(
+    "modes.parameter_in_no_grad",
+    "Does a Parameter made inside no_grad or inference_mode require grad?",
+)
 def parameter_in_no_grad():
     with torch.no_grad():
         a = torch.nn.Parameter(torch.zeros(2)).requires_grad
@@ -28,7 +34,10 @@ def parameter_in_no_grad():
     return {"no_grad": a, "inference_mode": b}
 
 
-@probe("modes.result_in_no_grad", "Does x * 2 require grad inside no_grad, enable_grad within it, and inference_mode?")
+@probe(
+    "modes.result_in_no_grad",
+    "Does x * 2 require grad inside no_grad, enable_grad within it, and inference_mode?",
+)
 def result_in_no_grad():
     x = leaf([1.0])
     seen = {}
@@ -43,7 +52,10 @@ def result_in_no_grad():
     return seen
 
 
-@probe("modes.defined_with_set_grad_enabled_false", "Is grad mode still on after a function decorated with set_grad_enabled(False) was defined?")
+@probe(
+    "modes.defined_with_set_grad_enabled_false",
+    "Is grad mode still on after a function decorated with set_grad_enabled(False) was defined?",
+)
 def defined_with_set_grad_enabled_false():
     def define():
         @torch.set_grad_enabled(False)
@@ -55,13 +67,19 @@ def defined_with_set_grad_enabled_false():
     return outcome(define)
 
 
-@probe("modes.set_grad_enabled_as_call", "Does set_grad_enabled(False) take effect when it is called as a plain function?")
+@probe(
+    "modes.set_grad_enabled_as_call",
+    "Does set_grad_enabled(False) take effect when it is called as a plain function?",
+)
 def set_grad_enabled_as_call():
     torch.set_grad_enabled(False)
     return torch.is_grad_enabled()
 
 
-@probe("modes.no_grad_without_parentheses", "Does the decorator @torch.no_grad work without parentheses?")
+@probe(
+    "modes.no_grad_without_parentheses",
+    "Does the decorator @torch.no_grad work without parentheses?",
+)
 def no_grad_without_parentheses():
     def use():
         @torch.no_grad
@@ -73,7 +91,10 @@ def no_grad_without_parentheses():
     return outcome(use)
 
 
-@probe("modes.inference_mode_without_parentheses", "Does the decorator @torch.inference_mode work without parentheses?")
+@probe(
+    "modes.inference_mode_without_parentheses",
+    "Does the decorator @torch.inference_mode work without parentheses?",
+)
 def inference_mode_without_parentheses():
     def use():
         @torch.inference_mode
@@ -85,7 +106,10 @@ def inference_mode_without_parentheses():
     return outcome(use)
 
 
-@probe("modes.no_grad_in_generator", "Is grad mode off for the caller while a generator is paused inside no_grad?")
+@probe(
+    "modes.no_grad_in_generator",
+    "Is grad mode off for the caller while a generator is paused inside no_grad?",
+)
 def no_grad_in_generator():
     def generator():
         with torch.no_grad():
@@ -99,7 +123,10 @@ def no_grad_in_generator():
     return {"paused inside": paused, "after leaving": torch.is_grad_enabled()}
 
 
-@probe("modes.decorated_generator", "Is grad mode off for the caller while a generator decorated with no_grad() is paused?")
+@probe(
+    "modes.decorated_generator",
+    "Is grad mode off for the caller while a generator decorated with no_grad() is paused?",
+)
 def decorated_generator():
     @torch.no_grad()
     def generator():
@@ -107,19 +134,6 @@ def decorated_generator():
 
     inside = next(generator())
     return {"inside": inside, "caller": torch.is_grad_enabled()}
-
-
-@probe("modes.class_decorated_with_no_grad", "Does a class decorated with no_grad() run its __init__ without grad?")
-def class_decorated_with_no_grad():
-    def use():
-        @torch.no_grad()
-        class Thing:
-            def __init__(self):
-                self.inside = torch.is_grad_enabled()
-
-        return Thing().inside
-
-    return warned(lambda: None) + [outcome(use)]
 
 
 @probe("modes.new_thread", "Which grad mode does a thread have that was started inside no_grad?")
@@ -150,7 +164,10 @@ def backward_in_no_grad():
     return x.grad
 
 
-@probe("modes.create_graph_in_no_grad", "Does grad(..., create_graph=True) inside no_grad return a result with history?")
+@probe(
+    "modes.create_graph_in_no_grad",
+    "Does grad(..., create_graph=True) inside no_grad return a result with history?",
+)
 def create_graph_in_no_grad():
     x = leaf(2.0)
     y = x**2
@@ -159,7 +176,10 @@ def create_graph_in_no_grad():
     return g.requires_grad
 
 
-@probe("modes.eval_and_no_grad", "Which of eval() and no_grad() changes requires_grad of the output, and dropout?")
+@probe(
+    "modes.eval_and_no_grad",
+    "Which of eval() and no_grad() changes requires_grad of the output, and dropout?",
+)
 def eval_and_no_grad():
     layers = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Dropout(1.0))
     layers.eval()
@@ -172,7 +192,10 @@ def eval_and_no_grad():
     return seen
 
 
-@probe("modes.inference_tensor_in_add", "Can an inference tensor be added to a tensor that requires grad?")
+@probe(
+    "modes.inference_tensor_in_add",
+    "Can an inference tensor be added to a tensor that requires grad?",
+)
 def inference_tensor_in_add():
     with torch.inference_mode():
         feature = torch.ones(1) * 3
@@ -181,7 +204,10 @@ def inference_tensor_in_add():
     return w.grad
 
 
-@probe("modes.inference_tensor_cloned", "Can a clone of an inference tensor be multiplied with a weight?")
+@probe(
+    "modes.inference_tensor_cloned",
+    "Can a clone of an inference tensor be multiplied with a weight?",
+)
 def inference_tensor_cloned():
     with torch.inference_mode():
         feature = torch.ones(1) * 3
@@ -190,31 +216,51 @@ def inference_tensor_cloned():
     return w.grad
 
 
-@probe("modes.is_inference_of_view_and_clone", "Which tensors made from an inference tensor are inference tensors?")
+@probe(
+    "modes.is_inference_of_view_and_clone",
+    "Which tensors made from an inference tensor are inference tensors?",
+)
 def is_inference_of_view_and_clone():
     with torch.inference_mode():
         x = torch.ones(2)
-    return {"x": x.is_inference(), "x[:1]": x[:1].is_inference(), "x.clone()": x.clone().is_inference(), "x + 1": (x + 1).is_inference()}
+    return {
+        "x": x.is_inference(),
+        "x[:1]": x[:1].is_inference(),
+        "x.clone()": x.clone().is_inference(),
+        "x + 1": (x + 1).is_inference(),
+    }
 
 
-@probe("modes.version_of_inference_tensor", "What does reading _version of an inference tensor give?")
+@probe(
+    "modes.version_of_inference_tensor", "What does reading _version of an inference tensor give?"
+)
 def version_of_inference_tensor():
     with torch.inference_mode():
         x = torch.ones(2)
     return outcome(lambda: x._version)
 
 
-@probe("modes.detach_keeps_recording", "What is recorded by no_grad() and by detach() of the result?")
+@probe(
+    "modes.detach_keeps_recording", "What is recorded by no_grad() and by detach() of the result?"
+)
 def detach_keeps_recording():
     x = leaf([1.0])
     y = x.exp()
     u = y.detach()
     with torch.no_grad():
         v = x.exp()
-    return {"y.grad_fn": type(y.grad_fn).__name__, "u.grad_fn": u.grad_fn, "v.grad_fn": v.grad_fn, "u is a leaf": u.is_leaf}
+    return {
+        "y.grad_fn": type(y.grad_fn).__name__,
+        "u.grad_fn": u.grad_fn,
+        "v.grad_fn": v.grad_fn,
+        "u is a leaf": u.is_leaf,
+    }
 
 
-@probe("modes.anomaly_nan_in_forward", "Does anomaly mode stop at a NaN that is made in the forward pass?")
+@probe(
+    "modes.anomaly_nan_in_forward",
+    "Does anomaly mode stop at a NaN that is made in the forward pass?",
+)
 def anomaly_nan_in_forward():
     with torch.autograd.set_detect_anomaly(True):
         x = leaf([0.0])
@@ -236,7 +282,10 @@ def anomaly_nan_gradient():
         return outcome(lambda: (leaf([0.0]) ** 2).sqrt().sum().backward())
 
 
-@probe("modes.anomaly_nan_in_nan_out", "Does anomaly mode stop when the NaN comes in with the gradient?")
+@probe(
+    "modes.anomaly_nan_in_nan_out",
+    "Does anomaly mode stop when the NaN comes in with the gradient?",
+)
 def anomaly_nan_in_nan_out():
     x = leaf([1.0])
     with torch.autograd.set_detect_anomaly(True):
@@ -251,7 +300,9 @@ def anomaly_check_nan_false():
     return x.grad
 
 
-@probe("modes.module_requires_grad_false", "Does a frozen layer still pass a gradient to its input?")
+@probe(
+    "modes.module_requires_grad_false", "Does a frozen layer still pass a gradient to its input?"
+)
 def module_requires_grad_false():
     layer = torch.nn.Linear(1, 1).requires_grad_(False)
     x = torch.ones(1, 1, requires_grad=True)
@@ -259,7 +310,10 @@ def module_requires_grad_false():
     return {"x.grad is None": x.grad is None, "weight.grad is None": layer.weight.grad is None}
 
 
-@probe("modes.requires_grad_after_forward", "Does requires_grad_(False) after the forward pass stop the weight's gradient?")
+@probe(
+    "modes.requires_grad_after_forward",
+    "Does requires_grad_(False) after the forward pass stop the weight's gradient?",
+)
 def requires_grad_after_forward():
     w = leaf(2.0)
     y = w * 3
@@ -271,7 +325,13 @@ def requires_grad_after_forward():
 @probe("modes.integer_results", "Do argmax, comparison, round and long() results require grad?")
 def integer_results():
     x = leaf([1.0, 2.0])
-    return {"argmax": x.argmax().requires_grad, "x > 1": (x > 1).requires_grad, "round": x.round().requires_grad, "long": x.long().requires_grad, "item": isinstance(x[0].item(), float)}
+    return {
+        "argmax": x.argmax().requires_grad,
+        "x > 1": (x > 1).requires_grad,
+        "round": x.round().requires_grad,
+        "long": x.long().requires_grad,
+        "item": isinstance(x[0].item(), float),
+    }
 
 
 @probe("modes.lost_by", "Which ways of copying a tensor that requires grad lose the graph?")
@@ -290,7 +350,10 @@ def lost_by():
     return {name: t.requires_grad for name, t in made.items()}
 
 
-@probe("modes.sampling", "Which random operations give a result that requires grad, and which gradient?")
+@probe(
+    "modes.sampling",
+    "Which random operations give a result that requires grad, and which gradient?",
+)
 def sampling():
     def ask(function):
         mu = leaf(0.5)
@@ -320,41 +383,29 @@ def straight_through():
     return {"y": y, "x.grad": x.grad}
 
 
-@probe("modes.to_loses_leaf", "Is zeros(3, requires_grad=True).to(dtype) a leaf, for another and for the same dtype?")
+@probe(
+    "modes.to_loses_leaf",
+    "Is zeros(3, requires_grad=True).to(dtype) a leaf, for another and for the same dtype?",
+)
 def to_loses_leaf():
     x = torch.zeros(3, requires_grad=True)
     return {"float64": x.to(torch.float64).is_leaf, "float32": x.to(torch.float32).is_leaf}
 
 
-@probe("modes.gradcheck_of_float32", "What does gradcheck say about a Linear layer in float32 and in float64?")
-def gradcheck_of_float32():
-    layer = torch.nn.Linear(2, 1)
-    x = torch.tensor([[0.3, 0.7]], requires_grad=True)
+@probe(
+    "modes.class_decorated_with_no_grad",
+    "Does a class decorated with no_grad() run its __init__ without grad, and which warnings come?",
+)
+def class_decorated_with_no_grad():
+    inside = []
 
-    def check(module, value):
-        try:
-            return torch.autograd.gradcheck(module, (value,))
-        except Exception as error:
-            return type(error).__name__
+    def use():
+        @torch.no_grad()
+        class Thing:
+            def __init__(self):
+                inside.append(torch.is_grad_enabled())
 
-    return {"float32": check(layer, x), "float64": check(layer.double(), x.detach().double().requires_grad_())}
+        Thing()
 
-
-@probe("modes.jacobian_by_functional", "What does functional.jacobian of x**2 give at [1, 2, 3]?")
-def jacobian_by_functional():
-    return torch.autograd.functional.jacobian(lambda t: t**2, torch.tensor([1.0, 2.0, 3.0]))
-
-
-@probe("modes.is_grads_batched", "Does grad(..., is_grads_batched=True) give the Jacobian?")
-def is_grads_batched():
-    x = leaf([2.0, 3.0])
-    y = torch.stack([x[0] * x[1], x[1] ** 2, x.sum()])
-    return torch.autograd.grad(y, x, torch.eye(3), is_grads_batched=True)[0]
-
-
-@probe("modes.allow_unused", "What does grad give for an unused input with allow_unused, and with materialize_grads?")
-def allow_unused():
-    a, b = leaf(1.0), leaf(1.0)
-    first = torch.autograd.grad(a * 2, [a, b], allow_unused=True)
-    second = torch.autograd.grad(a * 2, [a, b], materialize_grads=True)
-    return {"allow_unused": first, "materialize_grads": second}
+    warnings = warned(use)
+    return {"grad mode inside": inside, "warnings": warnings}

@@ -79,7 +79,11 @@ tie("unique_values", "torch.unique(x).sum()", [1.0, 1.0])
 # -- pooling and scattering --------------------------------------------------------------------
 tie("max_pool1d", "F.max_pool1d(x, 2).sum()", [[1.0, 1.0]])
 tie("max_pool2d", "F.max_pool2d(x, 2).sum()", [[[1.0, 1.0], [1.0, 1.0]]])
-tie("max_pool2d_overlapping", "F.max_pool2d(x, 2, stride=1).sum()", [[[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]])
+tie(
+    "max_pool2d_overlapping",
+    "F.max_pool2d(x, 2, stride=1).sum()",
+    [[[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]],
+)
 tie("adaptive_max_pool1d", "F.adaptive_max_pool1d(x, 1).sum()", [[1.0, 1.0]])
 tie(
     "scatter_reduce_amax",
@@ -101,7 +105,11 @@ tie(
     "torch.zeros(1).index_reduce(0, torch.tensor([0, 0]), x, 'amax', include_self=False).sum()",
     [1.0, 1.0],
 )
-tie("segment_reduce_max", "torch.segment_reduce(x, 'max', lengths=torch.tensor([2])).sum()", [1.0, 1.0])
+tie(
+    "segment_reduce_max",
+    "torch.segment_reduce(x, 'max', lengths=torch.tensor([2])).sum()",
+    [1.0, 1.0],
+)
 tie(
     "embedding_bag_max",
     "F.embedding_bag(torch.tensor([[0, 1]]), x, mode='max').sum()",
