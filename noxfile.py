@@ -70,7 +70,9 @@ def live(session: nox.Session) -> None:
 def linkcheck(session: nox.Session) -> None:
     """Ask every other site that a page links to; needs the network."""
     python = site_python(session, "docs")
-    session.run(python, "-m", "sphinx", "-b", "linkcheck", "-c", "conf", "docs", "_build/linkcheck")
+    session.run(
+        python, "-m", "sphinx", "-b", "linkcheck", "-c", "conf", "docs", "_build/linkcheck"
+    )
 
 
 @nox.session
@@ -80,4 +82,11 @@ def lint(session: nox.Session) -> None:
     session.run("ruff", "check")
     session.run("ruff", "format", "--check")
     session.run("codespell")
-    session.run("sphinx-lint", "--enable=default-role", "docs", "examples", "README.md", "--ignore=docs/lessons")
+    session.run(
+        "sphinx-lint",
+        "--enable=default-role",
+        "docs",
+        "examples",
+        "README.md",
+        "--ignore=docs/lessons",
+    )

@@ -29,6 +29,7 @@ extensions = [
     "rerun_lessons",
     "fresh_torch",
     "graph_figure",
+    "backward_trace",
     "lesson_header",
     "prediction",
     "mathml",
@@ -62,7 +63,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "reading_order.lesson_position",
     "image_scrapers": ("graph_figure.scrape", "matplotlib"),
     "ignore_repr_types": r"graphviz\.",
-    "reset_modules": ("matplotlib", "fresh_torch.reset_torch"),
+    "reset_modules": ("matplotlib", "fresh_torch.reset_torch", "backward_trace.reset"),
     "reset_modules_order": "both",
     "backreferences_dir": "lessons/_backreferences",
     "doc_module": ("torch", "torchviz"),
@@ -75,7 +76,15 @@ sphinx_gallery_conf = {
     "show_memory": False,
 }
 rerun_lessons_packages = ["torch", "torchviz", "matplotlib", "sphinx-gallery", "graphviz-pure"]
-rerun_lessons_modules = ["dot_program.py", "fresh_torch.py", "graph_figure.py", "graph_svg.py"]
+rerun_lessons_modules = [
+    "backward_trace.py",
+    "dot_program.py",
+    "fresh_torch.py",
+    "graph_figure.py",
+    "graph_svg.py",
+    "tensor_summary.py",
+    "traced_graph.py",
+]
 
 # -- Pages in Markdown ---------------------------------------------------------------------
 nb_execution_mode = "cache"

@@ -42,10 +42,15 @@ def check(examples: Path) -> None:
     found = {path.relative_to(examples).as_posix() for path in examples.glob("*/*.py")}
     problems = [
         *(f"examples/{name} is not in the reading order: add it to" for name in found - listed),
-        *(f"examples/{name} does not exist: write it, or remove it from" for name in listed - found),
+        *(
+            f"examples/{name} does not exist: write it, or remove it from"
+            for name in listed - found
+        ),
     ]
     if problems:
-        raise ConfigError("\n".join(f"{problem} conf/reading_order.py" for problem in sorted(problems)))
+        raise ConfigError(
+            "\n".join(f"{problem} conf/reading_order.py" for problem in sorted(problems))
+        )
 
 
 def _check_files(app, config) -> None:

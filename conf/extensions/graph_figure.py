@@ -138,8 +138,13 @@ class GraphFigure(SphinxDirective):
         counts = Counter(part.label[0] for part in parts if part.role == "operation")
         most = ", ".join(f"{count} {operation}" for operation, count in counts.most_common(8))
         link = addnodes.download_reference(
-            "", "Open the whole picture", refdoc=self.env.docname, reftarget=self.arguments[0],
-            reftype="download", refdomain="", refexplicit=True,
+            "",
+            "Open the whole picture",
+            refdoc=self.env.docname,
+            reftarget=self.arguments[0],
+            reftype="download",
+            refdomain="",
+            refexplicit=True,
         )
         return [
             nodes.paragraph("", f"{name}. It is too large to show here. Most frequent: {most}."),
@@ -151,7 +156,9 @@ def legend(parts: list[Node]) -> nodes.bullet_list:
     """One line for each role that occurs in the picture."""
     roles = {part.role for part in parts}
     items = [
-        nodes.list_item("", nodes.paragraph("", text), classes=["graph-role", f"graph-role-{role}"])
+        nodes.list_item(
+            "", nodes.paragraph("", text), classes=["graph-role", f"graph-role-{role}"]
+        )
         for role, text in LEGEND.items()
         if role in roles
     ]

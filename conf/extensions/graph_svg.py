@@ -109,7 +109,9 @@ def clean(svg: str, figure: str) -> GraphSvg:
     names = {_title(group): f"n{i}" for i, group in enumerate(node_groups, 1)}
     ends = [tuple(_title(group).split("->")) for group in edge_groups]
     labels = {_title(group): _lines(group) for group in node_groups}
-    leaves = {a for a, b in ends if labels.get(b, [""])[0] == "AccumulateGrad" and _is_tensor(labels[a])}
+    leaves = {
+        a for a, b in ends if labels.get(b, [""])[0] == "AccumulateGrad" and _is_tensor(labels[a])
+    }
 
     nodes = []
     for group in node_groups:

@@ -60,8 +60,13 @@ def _wrap(
     literal: nodes.literal, docname: str, domain: str, role: str, target: str, *, explicit: bool
 ) -> None:
     reference = addnodes.pending_xref(
-        refdoc=docname, refdomain=domain, reftype=role, reftarget=target, refexplicit=explicit,
-        refspecific=False, refwarn=True,
+        refdoc=docname,
+        refdomain=domain,
+        reftype=role,
+        reftarget=target,
+        refexplicit=explicit,
+        refspecific=False,
+        refwarn=True,
     )
     reference.source, reference.line = literal.source, literal.line
     literal.replace_self(reference)

@@ -41,15 +41,15 @@ class Check:
             )
         if not self.disagreements:
             return f"PyTorch {self.release} answers all probes as recorded."
-        return "\n".join(
-            [
-                f"PyTorch {self.release} ({_where(self.run)}) answers "
-                f"{len(self.disagreements)} of {len(self.run['probes'])} probes otherwise than "
-                f"{records.path_of(self.release).name} ({_where(self.record)}) says:",
-                *(_line(change) for change in self.disagreements),
-                f"If the new answers are right, record them: {command}",
-            ]
-        )
+        file = records.path_of(self.release).name
+        count = f"{len(self.disagreements)} of {len(self.run['probes'])} probes"
+        lines = [
+            f"PyTorch {self.release} ({_where(self.run)}) answers {count} otherwise than "
+            f"{file} ({_where(self.record)}) says:"
+        ]
+        lines += [_line(change) for change in self.disagreements]
+        lines += [f"If the new answers are right, record them: {command}"]
+        return "\n".join(lines)
 
 
 class DisagreementError(Exception):
@@ -96,7 +96,7 @@ def compare_installed(
     areas: str = runner.AREAS,
 ) -> Check:
     """The same, but disagreements are only returned."""
-    release = runner.facts(python, areas)["release"]
+    release = runner.release_of(python)
     if release not in records.releases(folder):
         return Check(release, False, [], {}, {})
     record = records.read(release, folder)

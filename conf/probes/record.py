@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 CONF = Path(__file__).resolve().parent.parent
 # In place of this folder, whose modules have names such as "sparse" and "compare".
 sys.path[0] = str(CONF)
-from probes import records, runner  # noqa: E402 -- found only now that conf/ is on the path
+from probes import records, runner
 
 ENVIRONMENTS = CONF.parent / ".nox"
 # Python's minor versions in the order in which they are tried: 3.11 has wheels of the most
@@ -54,7 +54,9 @@ def _interpreter(minor: int) -> Interpreter | None:
     for path in _candidates(minor):
         question = "import ensurepip, platform, venv; print(platform.python_version())"
         try:
-            asked = subprocess.run([path, "-c", question], capture_output=True, text=True)
+            asked = subprocess.run(
+                [path, "-c", question], check=False, capture_output=True, text=True
+            )
         except OSError:
             continue
         # A shim of pyenv exists for each Python but works only for those switched on.
@@ -105,7 +107,7 @@ def install(release: str, interpreter: Interpreter, environment: Path) -> None:
         f"torch=={release}",
         numpy,
     ]
-    done = subprocess.run(command, stderr=subprocess.PIPE, text=True)
+    done = subprocess.run(command, check=False, stderr=subprocess.PIPE, text=True)
     if done.returncode == 0:
         return
     lines = [line for line in done.stderr.splitlines() if not line.startswith("WARNING")]
@@ -150,7 +152,7 @@ def answers_of(python: str, limit: float) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "answers.json"
         command = [python, "-m", "probes", str(output), "--limit", str(limit)]
-        if subprocess.run(command, env=runner.environment()).returncode:
+        if subprocess.run(command, check=False, env=runner.environment()).returncode:
             raise RecordingError(f"The probes could not be run with {python}; see above.")
         return json.loads(output.read_text(encoding="utf-8"))
 

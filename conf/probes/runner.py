@@ -99,11 +99,18 @@ def environment() -> dict[str, str]:
     return {**kept, **own}
 
 
-def facts(python: str = sys.executable, areas: str = AREAS) -> dict[str, Any]:
-    """Ask no probe, only what ``worker.facts`` says of the interpreter ``python``."""
-    worker = Worker(python, areas)
-    worker.stop()
-    return worker.hello["facts"]
+def release_of(python: str = sys.executable) -> str:
+    """The release of torch that an interpreter has, found without starting torch.
+
+    Raises:
+        RunError: it has none.
+    """
+    question = "from importlib.metadata import version; print(version('torch'))"
+    command = [python, "-c", question]
+    asked = subprocess.run(command, check=False, capture_output=True, text=True, env=environment())
+    if asked.returncode:
+        raise RunError(f"{python} has no torch: install it there.")
+    return asked.stdout.strip().partition("+")[0]
 
 
 def run(

@@ -188,27 +188,17 @@ default(
 )
 
 
-@probe("defaults.flags", "Which global flags of autograd are set in a new process?", fresh=True)
+@probe("defaults.flags", "Which hidden flags of autograd are set from the start?")
 def flags():
-    def of(name, function):
-        try:
-            return function()
-        except AttributeError:
-            return f"no {name}"
+    def of(name):
+        flag = getattr(torch, name, None) or getattr(torch._C, name, None)
+        return flag() if flag else "no such flag"
 
     return {
-        "grad mode": torch.is_grad_enabled(),
-        "inference mode": torch.is_inference_mode_enabled(),
-        "anomaly mode": torch.is_anomaly_enabled(),
-        "anomaly mode checks NaN": of(
-            "is_anomaly_check_nan_enabled", lambda: torch.is_anomaly_check_nan_enabled()
-        ),
-        "deterministic algorithms": torch.are_deterministic_algorithms_enabled(),
-        "default dtype": str(torch.get_default_dtype()),
-        "multithreading": of(
-            "_is_multithreading_enabled", lambda: torch._C._is_multithreading_enabled()
-        ),
-        "view replay": of("_is_view_replay_enabled", lambda: torch._C._is_view_replay_enabled()),
+        "inference mode": of("is_inference_mode_enabled"),
+        "anomaly mode checks NaN": of("is_anomaly_check_nan_enabled"),
+        "multithreaded backward": of("_is_multithreading_enabled"),
+        "view replay": of("_is_view_replay_enabled"),
     }
 
 

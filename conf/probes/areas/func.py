@@ -82,30 +82,6 @@ def jvp_warns():
     return warned(lambda: torch.func.jvp(torch.sin, (x,), (x,)))
 
 
-@probe(
-    "func.jacfwd_warns",
-    "Which warnings does the first torch.func.jacfwd of a process give?",
-    fresh=True,
-)
-def jacfwd_warns():
-    return warned(lambda: torch.func.jacfwd(torch.sin)(torch.ones(1)))
-
-
-@probe(
-    "func.forward_ad_warns",
-    "Which warnings does the first forward_ad dual level of a process give?",
-    fresh=True,
-)
-def forward_ad_warns():
-    from torch.autograd import forward_ad
-
-    def ask():
-        with forward_ad.dual_level():
-            forward_ad.make_dual(torch.ones(1), torch.ones(1)).sin()
-
-    return warned(ask)
-
-
 @probe("func.functional_jvp", "What does torch.autograd.functional.jvp of x**2 give at 3 along 1?")
 def functional_jvp():
     return torch.autograd.functional.jvp(lambda x: x**2, torch.tensor(3.0), torch.tensor(1.0))
