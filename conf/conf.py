@@ -7,7 +7,8 @@ from pathlib import Path
 
 CONF = Path(__file__).parent
 sys.path[:0] = [str(CONF), str(CONF / "extensions")]
-from reading_order import SECTIONS  # noqa: E402 -- found only now that conf/ is on the path
+# Found only now that conf/ is on the path.
+from reading_order import SECTIONS
 
 # -- Project -----------------------------------------------------------------------------
 project = "Autograd by Example"
@@ -30,11 +31,12 @@ extensions = [
     "fresh_torch",
     "graph_figure",
     "backward_trace",
-    "lesson_header",
+    "gallery_pages",
     "prediction",
     "mathml",
     "inventories",
     "literal_links",
+    "offline_search",
     "page_description",
     "reproducible_zips",
 ]

@@ -49,7 +49,11 @@ def draw(source: str) -> str:
     program = find_dot()
     try:
         done = subprocess.run(
-            [program, "-Tsvg"], input=source, capture_output=True, text=True, encoding="utf-8"
+            [program, "-Tsvg"],
+            input=source,
+            capture_output=True,
+            encoding="utf-8",
+            check=False,  # a failure is reported below, with the program's own words
         )
     except OSError as error:
         raise DotError(f"{program} could not be run ({error}). {REMEDY}") from error

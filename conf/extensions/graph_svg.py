@@ -29,7 +29,7 @@ _KIND = {"leaf": "a leaf", "output": "an output", "base": "the base of a view", 
 # Used only where the file stands alone (a thumbnail, a download): inside a page the SVG is not
 # the document's root, and the page's stylesheet applies.
 STYLE = """
-svg:root { color-scheme: light dark; color: #1b1b1b; background: #ffffff; }
+svg:root { color-scheme: light dark; color: #1b1b1b; }
 svg:root text { fill: currentColor; font-family: ui-monospace, Menlo, Consolas, monospace; }
 svg:root .edge path { fill: none; stroke: currentColor; }
 svg:root .edge polygon { fill: currentColor; stroke: currentColor; }
@@ -40,7 +40,7 @@ svg:root .output rect.inner { fill: none; stroke-width: 1; }
 svg:root .base rect { fill: #ecfccb; stroke: #4d7c0f; stroke-dasharray: 6 3; }
 svg:root .saved rect { fill: #ffedd5; stroke: #c2410c; stroke-dasharray: 2 2; }
 @media (prefers-color-scheme: dark) {
-  svg:root { color: #e6e6e6; background: #15171a; }
+  svg:root { color: #e6e6e6; }
   svg:root .node rect { fill: #2a2e35; stroke: #9aa4b2; }
   svg:root .leaf rect { fill: #1e2f50; stroke: #93b4fd; }
   svg:root .output rect { fill: #15351f; stroke: #6fd693; }

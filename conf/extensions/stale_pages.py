@@ -48,9 +48,9 @@ def _after_the_build(app, exception) -> None:
     output = Path(app.outdir)
     for page in output.rglob("*.html"):
         name = page.relative_to(output).with_suffix("").as_posix()
-        if name.startswith(app.config.sphinx_gallery_conf["gallery_dirs"]):
-            if name not in app.env.found_docs:
-                page.unlink()
+        is_lesson = name.startswith(f"{app.config.sphinx_gallery_conf['gallery_dirs']}/")
+        if is_lesson and name not in app.env.found_docs:
+            page.unlink()
 
 
 def setup(app):

@@ -43,12 +43,12 @@ class Check:
             return f"PyTorch {self.release} answers all probes as recorded."
         file = records.path_of(self.release).name
         count = f"{len(self.disagreements)} of {len(self.run['probes'])} probes"
+        here = f"PyTorch {self.release} ({_where(self.run)})"
         lines = [
-            f"PyTorch {self.release} ({_where(self.run)}) answers {count} otherwise than "
-            f"{file} ({_where(self.record)}) says:"
+            f"{here} answers {count} otherwise than {file} ({_where(self.record)}):",
+            *(_line(change) for change in self.disagreements),
+            f"If the new answers are right, record them: {command}",
         ]
-        lines += [_line(change) for change in self.disagreements]
-        lines += [f"If the new answers are right, record them: {command}"]
         return "\n".join(lines)
 
 

@@ -27,7 +27,7 @@ from probes import records, runner
 ENVIRONMENTS = CONF.parent / ".nox"
 # Python's minor versions in the order in which they are tried: 3.11 has wheels of the most
 # releases (1.13 and all of 2.x so far).
-MINORS = (11, 12, 10, 13, 14, 9, 8, 7)
+MINORS = (11, 12, 10, 13, 14, 9, 8)
 # The first release that was built for NumPy 2.
 NUMPY_2 = (2, 3, 0)
 

@@ -37,11 +37,11 @@ def reset() -> None:
     torch.set_default_dtype(torch.float32)
     torch.set_grad_enabled(True)
     torch.autograd.set_detect_anomaly(False)
-    torch.use_deterministic_algorithms(False)
     torch.set_printoptions(profile="default")
     torch.set_num_threads(1)
-    # Otherwise only the first probe that meets one of PyTorch's own warnings would see it.
-    torch.set_warn_always(True)
+    if hasattr(torch, "set_warn_always"):
+        # Otherwise only the first probe that meets one of PyTorch's own warnings would see it.
+        torch.set_warn_always(True)
     warnings.resetwarnings()
     warnings.simplefilter("ignore")
 

@@ -56,11 +56,8 @@ assert x.grad is None
 #
 # The slope of :math:`\mathbf{x}\cdot\mathbf{x}` is :math:`2\,\mathbf{x}`: to
 # compute it, backward needs the value of ``x``. The forward run therefore
-# *saves* tensors in the node. ``show_saved=True`` draws them.
-
-make_dot(y, params={"x": x, "y": y}, show_saved=True)
-
-# %%
+# *saves* tensors in the node.
+#
 # ``torch.autograd.graph.saved_tensors_hooks`` calls a function of yours each
 # time that a tensor is saved. With it you can count.
 
@@ -80,8 +77,12 @@ assert len(saved) == 2
 
 # %%
 # Both operands: each one is the slope with respect to the other. Here they
-# are the same tensor, and it is noted twice.
-#
+# are the same tensor, and it is noted twice. The picture shows what is saved
+# as a line without an arrow between the tensor and the node.
+
+make_dot(z, params={"x": x, "z": z}, show_saved=True)
+
+# %%
 # Backward, counted
 # -----------------
 #

@@ -100,12 +100,23 @@ torch.testing.assert_close(b.grad.item(), 14.0)
 #
 # To compute its rule, a node may need values of the forward run. With
 # ``show_saved=True`` the picture shows them (dotted border; orange in
-# torchviz). Here the product keeps both factors.
+# torchviz), joined to their node by a line without an arrow. Here the product
+# keeps both factors, :math:`p + 1` and :math:`q`.
 
-p = torch.tensor(5.0, requires_grad=True)
+p = torch.tensor(4.0, requires_grad=True)
 q = torch.tensor(7.0, requires_grad=True)
-product = p * q
-make_dot(product, params={"p": p, "q": q, "pq": product}, show_saved=True)
+product = (p + 1) * q
+make_dot(product, params={"p": p, "q": q, "out": product}, show_saved=True)
+
+# %%
+# The factor :math:`p + 1` has a box of its own, named ``self``. The factor
+# ``q`` is a leaf: its box was there already, and got the line.
+
+product.backward()
+# Predict first: which two numbers are p.grad and q.grad?
+print(p.grad.item(), q.grad.item())
+torch.testing.assert_close(p.grad.item(), 7.0)
+torch.testing.assert_close(q.grad.item(), 5.0)
 
 # %%
 # The base of a view
@@ -133,7 +144,6 @@ assert first_two.data_ptr() == doubled.data_ptr()
 # Backward frees the saved tensors. A picture with ``show_saved=True`` reads
 # them, so it must be drawn before.
 
-product.backward()
 try:
     make_dot(product, show_saved=True)
 except RuntimeError as error:

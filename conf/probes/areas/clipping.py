@@ -6,7 +6,7 @@ import torch
 from torch.nn.utils import clip_grad_norm_, clip_grad_value_
 
 from probes.registry import probe
-from probes.tools import outcome, warned
+from probes.tools import outcome
 
 inf, nan = float("inf"), float("nan")
 
@@ -112,11 +112,6 @@ def generator():
     parameters = _parameters(3.0, 4.0)
     norm = clip_grad_norm_((p for p in parameters), 1.0)
     return {"norm": norm, "grads": [p.grad for p in parameters]}
-
-
-@probe("clipping.used_up_generator", "What does clip_grad_norm_ say about an empty generator?")
-def used_up_generator():
-    return warned(lambda: clip_grad_norm_((p for p in ()), 1.0))
 
 
 @probe("clipping.single_tensor", "Does clip_grad_norm_ take a single tensor?")

@@ -109,7 +109,6 @@ default(
     "checkpoint",
     "torch.utils.checkpoint.checkpoint",
     "use_reentrant",
-    "preserve_rng_state",
     "determinism_check",
     "debug",
     "early_stop",

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from functools import partial
 
+import torch
+
 from probes.kink import declare
+from probes.registry import probe
 
 kink = partial(declare, "kinks")
 inf = math.inf
@@ -35,10 +38,23 @@ kink("hardsigmoid_at_3", "F.hardsigmoid(x)", 3.0)
 kink("hardswish_at_minus_3", "F.hardswish(x)", -3.0)
 kink("hardswish_at_3", "F.hardswish(x)", 3.0)
 kink("hardshrink_at_half", "F.hardshrink(x, 0.5)", 0.5)
+kink("hardshrink_at_minus_half", "F.hardshrink(x, 0.5)", -0.5)
+kink("softshrink_at_minus_half", "F.softshrink(x, 0.5)", -0.5)
 kink("softshrink_at_half", "F.softshrink(x, 0.5)", 0.5)
 kink("softsign_at_0", "F.softsign(x)", 0.0)
 kink("logsigmoid_at_0", "F.logsigmoid(x)", 0.0)
 kink("softplus_at_its_threshold", "F.softplus(x, beta=1.0, threshold=2.0)", 2.0)
+
+# -- smooth activations, to compare ----------------------------------------------------------
+kink("sigmoid_at_0", "torch.sigmoid(x)", 0.0)
+kink("tanh_at_0", "torch.tanh(x)", 0.0)
+kink("tanhshrink_at_0", "F.tanhshrink(x)", 0.0)
+kink("gelu_at_0", "F.gelu(x)", 0.0)
+kink("gelu_tanh_at_0", "F.gelu(x, approximate='tanh')", 0.0)
+kink("silu_at_0", "F.silu(x)", 0.0)
+kink("mish_at_0", "F.mish(x)", 0.0)
+kink("glu_at_0", "F.glu(x, 0).sum()", [0.0, 0.0])
+kink("softmin_of_equal", "F.softmin(x, 0)[0]", [1.0, 1.0])
 
 # -- clamp and clip ----------------------------------------------------------------------------
 kink("clamp_min_at_0", "x.clamp(min=0)", 0.0)
@@ -143,6 +159,7 @@ kink("sinc_at_0", "torch.sinc(x)", 0.0)
 # -- trigonometry --------------------------------------------------------------------------------
 kink("acos_at_1", "torch.acos(x)", 1.0)
 kink("acos_at_minus_1", "torch.acos(x)", -1.0)
+kink("asin_at_minus_1", "torch.asin(x)", -1.0)
 kink("asin_at_1", "torch.asin(x)", 1.0)
 kink("acosh_at_1", "torch.acosh(x)", 1.0)
 kink("atanh_at_1", "torch.atanh(x)", 1.0)
@@ -294,3 +311,33 @@ kink(
     "(lambda u, s, v: (u @ torch.diag(s) @ v).sum())(*torch.linalg.svd(x))",
     [[3.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]],
 )
+
+
+# -- a kink inside a network -----------------------------------------------------------------
+
+
+def _first_weight_gradient(activation):
+    """The gradient of the first weight of a net whose hidden value is 0 in one place."""
+    data = torch.tensor([[3.0, 2.0, 1.0], [1.0, 0.0, 2.0], [4.0, 1.0, 2.0], [0.0, 0.0, 1.0]])
+    first = torch.tensor([[1.0, 2.0], [0.0, 1.0], [4.0, 0.0]], requires_grad=True)
+    second = torch.tensor([[-1.0, 1.0], [-2.0, 3.0]])
+    ((activation(data @ first) @ second - 1) ** 2).sum().backward()
+    return first.grad
+
+
+@probe(
+    "kinks.network_with_clamp_for_relu",
+    "By how much do a network's gradients with relu and with clamp(min=0) differ?",
+)
+def network_with_clamp_for_relu():
+    return _first_weight_gradient(torch.relu) - _first_weight_gradient(lambda x: x.clamp(min=0))
+
+
+@probe(
+    "kinks.network_with_maximum_for_relu",
+    "By how much do a network's gradients with relu and with maximum(x, 0) differ?",
+)
+def network_with_maximum_for_relu():
+    zero = torch.tensor(0.0)
+    other = _first_weight_gradient(lambda x: torch.maximum(x, zero))
+    return _first_weight_gradient(torch.relu) - other

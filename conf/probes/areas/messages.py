@@ -694,3 +694,302 @@ def forward_ad_not_implemented():
             torch.cdist(dual, torch.zeros(1, 2))
 
     return raised(use)
+
+
+@probe("messages.func_backward_inside", "What is the error of backward() under torch.func.grad?")
+def func_backward_inside():
+    grad = torch.func.grad
+
+    def function(x):
+        y = leaf(2.0)
+        (y * 3).backward()
+        return x * y.grad
+
+    return raised(lambda: grad(function)(torch.tensor(3.0)))
+
+
+@probe(
+    "messages.func_captured_in_place",
+    "What is the error of writing into a captured tensor under torch.func.grad?",
+)
+def func_captured_in_place():
+    grad = torch.func.grad
+    captured = torch.zeros(1)
+    return raised(lambda: grad(lambda x: captured.copy_(x).sum())(torch.ones(1)))
+
+
+@probe("messages.forward_ad_of_attention", "What is the error of forward mode through attention?")
+def forward_ad_of_attention():
+    jvp, attention = torch.func.jvp, F.scaled_dot_product_attention
+    q = torch.ones(1, 1, 2, 8)
+    return raised(lambda: jvp(lambda q: attention(q, q, q), (q,), (q,)))
+
+
+@probe("messages.forward_ad_custom_function", "What is the error of forward mode without a jvp?")
+def forward_ad_custom_function():
+    from torch.autograd import forward_ad
+
+    scale = _function(lambda ctx, x: x * 2, lambda ctx, g: g * 2)
+
+    def use():
+        with forward_ad.dual_level():
+            scale.apply(forward_ad.make_dual(torch.ones(1), torch.ones(1)))
+
+    return raised(use)
+
+
+# -- hooks, shapes and sizes -----------------------------------------------------------------
+
+
+@probe("messages.hook_of_wrong_shape", "What is the error of a hook that returns another shape?")
+def hook_of_wrong_shape():
+    y = leaf([1.0, 2.0]) * 1
+
+    def hook(gradient):
+        return torch.ones(3)
+
+    y.register_hook(hook)
+    return raised(lambda: y.sum().backward())
+
+
+@probe(
+    "messages.full_hook_in_place",
+    "What is the error of changing in place what a hooked module returns?",
+)
+def full_hook_in_place():
+    layer = torch.nn.Linear(1, 1)
+    layer.register_full_backward_hook(lambda *_: None)
+    return raised(lambda: layer(torch.ones(1, 1, requires_grad=True)).mul_(2))
+
+
+@probe(
+    "messages.saved_tensors_hooks_disabled",
+    "What is the error of pack hooks where they are disabled?",
+)
+def saved_tensors_hooks_disabled():
+    graph = torch.autograd.graph
+    disabled = graph.disable_saved_tensors_hooks("no hooks here")
+
+    def use():
+        with disabled, graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+            pass
+
+    return raised(use)
+
+
+@probe(
+    "messages.function_gradient_for_number",
+    "What is the error of a gradient for a number argument?",
+)
+def function_gradient_for_number():
+    scale = _function(lambda ctx, x, k: x * k, lambda ctx, g: (g, g))
+    return raised(lambda: scale.apply(leaf([1.0]), 3).backward())
+
+
+@probe(
+    "messages.function_dirty_leaf", "What is the error of a Function that changes a leaf in place?"
+)
+def function_dirty_leaf():
+    def forward(ctx, x):
+        x.mul_(2)
+        ctx.mark_dirty(x)
+        return x
+
+    return raised(lambda: _function(forward, lambda ctx, g: g * 2).apply(leaf([1.0])))
+
+
+@probe("messages.resize_of_leaf", "What is the error of resize_() on a tensor that requires grad?")
+def resize_of_leaf():
+    return raised(lambda: leaf([1.0]).resize_(3))
+
+
+@probe("messages.broadcast_in_place", "What is the error of y += v where v is larger than y?")
+def broadcast_in_place():
+    return raised(lambda: (leaf([1.0]) * 1).add_(torch.ones(3)))
+
+
+@probe(
+    "messages.version_of_inference_tensor", "What is the error of _version of an inference tensor?"
+)
+def version_of_inference_tensor():
+    x = _inference()
+    return raised(lambda: x._version)
+
+
+@probe(
+    "messages.load_state_of_other_shape",
+    "What is the error of load_state_dict with another shape?",
+)
+def load_state_of_other_shape():
+    layer = torch.nn.Linear(1, 1)
+    state = {"weight": torch.ones(2, 2), "bias": torch.ones(1)}
+    return raised(lambda: layer.load_state_dict(state))
+
+
+@probe(
+    "messages.matrix_shapes", "What is the error of a matrix product of shapes that do not fit?"
+)
+def matrix_shapes():
+    return raised(lambda: torch.ones(2, 3) @ torch.ones(2, 3))
+
+
+@probe("messages.bool_of_vector", "What is the error of an if on a vector?")
+def bool_of_vector():
+    return raised(lambda: bool(leaf([1.0, 2.0]) > 1))
+
+
+# -- checkpoint ------------------------------------------------------------------------------
+
+
+def _checkpointed(first, then):
+    """The error of a checkpoint whose function does something else when it is run again."""
+    runs = []
+
+    def function(x):
+        runs.append(1)
+        return first(x) if len(runs) == 1 else then(x)
+
+    y = checkpoint(function, leaf([1.0, 1.0, 1.0, 1.0]), use_reentrant=False)
+    return raised(lambda: y.sum().backward())
+
+
+@probe(
+    "messages.checkpoint_other_shape", "What is the error of a recomputation with another shape?"
+)
+def checkpoint_other_shape():
+    return _checkpointed(lambda x: x[:3].sin().cos(), lambda x: x[:2].sin().cos())
+
+
+@probe("messages.checkpoint_fewer_saved", "What is the error of a recomputation that saves less?")
+def checkpoint_fewer_saved():
+    return _checkpointed(lambda x: x.sin().cos(), lambda x: x.sin())
+
+
+@probe(
+    "messages.checkpoint_without_use_reentrant",
+    "What does checkpoint warn of without use_reentrant?",
+)
+def checkpoint_without_use_reentrant():
+    return warned(lambda: checkpoint(torch.sin, leaf([1.0])))
+
+
+@probe(
+    "messages.checkpoint_sequential",
+    "What does checkpoint_sequential warn of without use_reentrant?",
+)
+def checkpoint_sequential():
+    from torch.utils.checkpoint import checkpoint_sequential as sequential
+
+    layers = torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.Linear(1, 1))
+    return warned(lambda: sequential(layers, 2, torch.ones(1, 1, requires_grad=True)))
+
+
+@probe(
+    "messages.checkpoint_input_without_grad",
+    "What does a reentrant checkpoint warn of when no input requires grad?",
+)
+def checkpoint_input_without_grad():
+    layer = torch.nn.Linear(1, 1)
+    return warned(lambda: checkpoint(layer, torch.ones(1, 1), use_reentrant=True))
+
+
+@probe(
+    "messages.checkpoint_keyword_argument",
+    "What is the error of a keyword argument of a reentrant checkpoint?",
+)
+def checkpoint_keyword_argument():
+    return raised(lambda: checkpoint(lambda x, k=1: x * k, leaf([1.0]), use_reentrant=True, k=3))
+
+
+# -- clipping, scaling, sparse gradients -----------------------------------------------------
+
+
+def _parameter(gradient):
+    p = torch.nn.Parameter(torch.zeros_like(gradient))
+    p.grad = gradient
+    return p
+
+
+@probe("messages.clip_nonfinite", "What is the error of clip_grad_norm_(error_if_nonfinite=True)?")
+def clip_nonfinite():
+    p = _parameter(torch.tensor([float("nan")]))
+    clip = torch.nn.utils.clip_grad_norm_
+    return raised(lambda: clip([p], 1.0, error_if_nonfinite=True))
+
+
+@probe("messages.clip_sparse", "What is the error of clip_grad_norm_ of a sparse gradient?")
+def clip_sparse():
+    layer = torch.nn.Embedding(2, 1, sparse=True)
+    layer(torch.tensor([0])).sum().backward()
+    return raised(lambda: torch.nn.utils.clip_grad_norm_(layer.parameters(), 1.0))
+
+
+@probe(
+    "messages.clip_empty_generator", "What does clip_grad_norm_ warn of for an empty generator?"
+)
+def clip_empty_generator():
+    return warned(lambda: torch.nn.utils.clip_grad_norm_((p for p in ()), 1.0))
+
+
+@probe("messages.adam_sparse", "What is the error of Adam with a sparse gradient?")
+def adam_sparse():
+    layer = torch.nn.Embedding(2, 1, sparse=True)
+    layer(torch.tensor([0])).sum().backward()
+    return raised(torch.optim.Adam(layer.parameters()).step)
+
+
+@probe(
+    "messages.sgd_sparse_weight_decay",
+    "What is the error of SGD with weight decay and a sparse gradient?",
+)
+def sgd_sparse_weight_decay():
+    layer = torch.nn.Embedding(2, 1, sparse=True)
+    layer(torch.tensor([0])).sum().backward()
+    return raised(torch.optim.SGD(layer.parameters(), lr=0.1, weight_decay=0.1).step)
+
+
+def _scaler(dtype):
+    scaler = torch.amp.GradScaler("cpu")
+    p = torch.nn.Parameter(torch.ones(1, dtype=dtype))
+    scaler.scale((p * 2).float().sum()).backward()
+    return scaler, torch.optim.SGD([p], lr=1.0)
+
+
+@probe("messages.scaler_float16", "What is the error of unscale_ of float16 gradients?")
+def scaler_float16():
+    scaler, optimizer = _scaler(torch.float16)
+    return raised(lambda: scaler.unscale_(optimizer))
+
+
+@probe("messages.scaler_no_inf_checks", "What is the error of scaler.step without any gradient?")
+def scaler_no_inf_checks():
+    scaler, _ = _scaler(torch.float32)
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
+    return raised(lambda: scaler.step(optimizer))
+
+
+@probe("messages.scaler_unscale_twice", "What is the error of a second unscale_ before update?")
+def scaler_unscale_twice():
+    scaler, optimizer = _scaler(torch.float32)
+    scaler.unscale_(optimizer)
+    return raised(lambda: scaler.unscale_(optimizer))
+
+
+@probe(
+    "messages.cdist_second_derivative", "What is the error of a second derivative through cdist?"
+)
+def cdist_second_derivative():
+    x = leaf([[3.0, 4.0]])
+    (first,) = torch.autograd.grad(torch.cdist(x, torch.zeros(1, 2)).sum(), x, create_graph=True)
+    return raised(lambda: first.sum().backward())
+
+
+@probe(
+    "messages.attention_second_derivative",
+    "What is the error of a second derivative through attention?",
+)
+def attention_second_derivative():
+    x = torch.eye(2).reshape(1, 1, 2, 2).requires_grad_()
+    y = F.scaled_dot_product_attention(x, x, x).pow(2).sum()
+    (first,) = torch.autograd.grad(y, x, create_graph=True)
+    return raised(lambda: first.sum().backward())

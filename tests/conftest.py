@@ -1,0 +1,86 @@
+"""The real site, built once a test run, twice, from a clean copy of the sources."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SOURCES = ("conf", "docs", "examples")
+GENERATED = shutil.ignore_patterns("lessons", "_generated", "__pycache__", ".ruff_cache")
+# A build that asked for anything from the network would fail here, and say so.
+OFFLINE = {
+    name: "http://127.0.0.1:9"
+    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+}
+
+
+def copy_sources(folder: Path) -> Path:
+    """Copy what a clean checkout has of the site's sources."""
+    for name in SOURCES:
+        shutil.copytree(ROOT / name, folder / name, ignore=GENERATED)
+    return folder
+
+
+def build(folder: Path, *options: str, **environment: str) -> subprocess.Popen:
+    """Start the build that ``nox -s docs`` runs, in a copy of the sources."""
+    env = {key: value for key, value in os.environ.items() if not key.startswith("COV_")}
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-n", "-c", "conf"]
+    return subprocess.Popen(
+        [*command, "-d", "_build/doctrees", *options, "docs", "_build/html"],
+        cwd=folder,
+        env=env | OFFLINE | {"SITE_URL": ""} | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def run_build(folder: Path, *options: str, **environment: str) -> tuple[int, str]:
+    """Build and wait. Returns the exit status and all that was printed."""
+    process = build(folder, *options, **environment)
+    output, _ = process.communicate()
+    return process.returncode, output
+
+
+@pytest.fixture(scope="session")
+def builds(tmp_path_factory) -> list[Path]:
+    """Two clean builds in two folders, side by side; their source folders."""
+    folders = [copy_sources(tmp_path_factory.mktemp(f"site{number}")) for number in (1, 2)]
+    processes = [build(folder) for folder in folders]
+    for process in processes:
+        output, _ = process.communicate()
+        assert process.returncode == 0, output
+    return folders
+
+
+@pytest.fixture(scope="session")
+def site(builds) -> Path:
+    """The folder of the built site's HTML."""
+    return builds[0] / "_build" / "html"
+
+
+def find_chromium() -> str | None:
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    return next(filter(None, map(shutil.which, names)), None)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A headless Chromium; skipped where the machine has none, except under CI."""
+    program = find_chromium()
+    if program is None:
+        message = "no Chromium or Chrome on this machine: install one to run the browser tests"
+        if os.environ.get("CI"):
+            pytest.fail(message)
+        pytest.skip(message)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        browser = playwright.chromium.launch(executable_path=program, args=options)
+        yield browser
+        browser.close()

@@ -1,0 +1,21 @@
+"""Read built pages as a browser would."""
+
+from functools import cache
+from pathlib import Path
+
+from bs4 import BeautifulSoup
+
+
+@cache
+def page(path: Path) -> BeautifulSoup:
+    return BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+
+
+def all_pages(site: Path) -> list[Path]:
+    return sorted(path for path in site.rglob("*.html") if "_static" not in path.parts)
+
+
+def outputs(path: Path) -> list[str]:
+    """The printed outputs of a lesson or of a page with cells."""
+    blocks = page(path).select(".sphx-glr-script-out pre, .cell_output pre")
+    return [block.get_text() for block in blocks]

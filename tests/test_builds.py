@@ -1,0 +1,171 @@
+"""The build: reproducible, quick to notice a change, clear when something is wrong."""
+
+import filecmp
+import re
+
+import pytest
+from conftest import copy_sources, run_build
+
+ONE_LESSON = '\nSECTIONS = {"first_gradients": ["first_gradient"]}\nLESSONS = ["first_gradient"]\n'
+
+
+def test_two_clean_builds_are_equal_to_the_byte(builds):
+    first, second = (folder / "_build" / "html" for folder in builds)
+    names = {path.relative_to(first) for path in first.rglob("*") if path.is_file()}
+    assert names == {path.relative_to(second) for path in second.rglob("*") if path.is_file()}
+    assert any(name.suffix == ".zip" for name in names)
+    differing = [n for n in sorted(names) if not filecmp.cmp(first / n, second / n, shallow=False)]
+    assert not differing
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """The sources with one lesson and one page, built once."""
+    folder = copy_sources(tmp_path_factory.mktemp("small"))
+    keep_one_lesson(folder)
+    status, output = run_build(folder)
+    assert status == 0, output
+    return folder
+
+
+def keep_one_lesson(folder):
+    order = folder / "conf" / "reading_order.py"
+    order.write_text(order.read_text().replace("\nLESSONS = ", f"{ONE_LESSON}\n_ALL = "))
+    for script in folder.glob("examples/*/*.py"):
+        if script.stem != "first_gradient":
+            script.unlink()
+    for header in folder.glob("examples/*/GALLERY_HEADER.rst"):
+        if header.parent.name != "first_gradients":
+            header.unlink()
+            header.parent.rmdir()
+    for page in (folder / "docs").rglob("*.md"):
+        if page.name != "index.md" or page.parent.name == "contribute":
+            page.unlink()
+    (folder / "docs" / "index.md").write_text("# Home\n\n```{toctree}\nlessons/index\n```\n")
+    text = (folder / "examples" / "first_gradients" / "first_gradient.py").read_text()
+    assert "``backward_adds``" not in text
+
+
+def executed(output: str) -> int:
+    return int(re.search(r"successfully executed (\d+) out of", output)[1])
+
+
+class TestRebuild:
+    def test_nothing_changed_runs_nothing(self, small):
+        status, output = run_build(small)
+        assert status == 0, output
+        assert executed(output) == 0
+
+    @pytest.mark.parametrize(
+        "module", ["fresh_torch.py", "graph_figure.py", "graph_svg.py", "backward_trace.py"]
+    )
+    def test_a_module_that_shapes_outputs_runs_lessons_again(self, small, module):
+        path = small / "conf" / "extensions" / module
+        path.write_text(path.read_text() + "# a change\n")
+        status, output = run_build(small)
+        assert status == 0, output
+        assert f"because of: {module}" in output
+        assert executed(output) == 1
+
+    def test_a_renamed_lesson_leaves_nothing_behind(self, small):
+        section = small / "examples" / "first_gradients"
+        order = small / "conf" / "reading_order.py"
+        original = order.read_text()
+        (section / "first_gradient.py").rename(section / "renamed.py")
+        order.write_text(original.replace('["first_gradient"]', '["renamed"]'))
+        status, output = run_build(small)
+        pages = [p.name for p in (small / "_build/html/lessons/first_gradients").glob("*.html")]
+        (section / "renamed.py").rename(section / "first_gradient.py")
+        order.write_text(original)
+        assert status == 0, output
+        assert sorted(pages) == ["index.html", "renamed.html"]
+
+
+@pytest.fixture
+def changed(small):
+    """Write a file of the small site for one test; afterwards it is as before."""
+    originals = {}
+
+    def change(name: str, text: str) -> None:
+        path = small / name
+        originals[path] = path.read_text()
+        path.write_text(text if "\0" not in text else text.replace("\0", originals[path]))
+
+    yield change
+    for path, text in originals.items():
+        path.write_text(text)
+
+
+class TestErrors:
+    LESSON = "examples/first_gradients/first_gradient.py"
+
+    def test_a_broken_lesson_is_named_with_its_line(self, small, changed):
+        changed(self.LESSON, "\0\n# %%\n# More\n\nraise ValueError('broken on purpose')\n")
+        line = (small / self.LESSON).read_text().count("\n")
+        status, output = run_build(small)
+        assert status != 0
+        assert "first_gradient.py" in output
+        assert f"line {line}" in output
+        assert "broken on purpose" in output
+
+    def test_a_claim_that_no_longer_holds_stops_the_build(self, small, changed):
+        text = (small / self.LESSON).read_text()
+        assert "assert_close(y.item(), 28.0)" in text
+        changed(
+            self.LESSON,
+            text.replace("assert_close(y.item(), 28.0)", "assert_close(y.item(), 27.0)"),
+        )
+        status, output = run_build(small)
+        assert status != 0
+        assert "Scalars are not close" in output
+        assert "first_gradient.py" in output
+
+    def test_a_missing_renderer_names_the_place_and_the_remedy(self, small, changed):
+        changed(self.LESSON, "\0\n# a change, so that it runs again\n")
+        status, output = run_build(small, GRAPHVIZ_DOT="no-such-program")
+        assert status != 0
+        assert "GRAPHVIZ_DOT is 'no-such-program'" in output
+        assert "pip install graphviz-pure" in output
+        assert re.search(r"first_gradient\.py:\d+", output)
+
+    def test_a_malformed_inventory_names_the_line(self, small, changed):
+        changed("conf/inventories/torch.txt", "\0torch.dot is a function\n")
+        line = (small / "conf/inventories/torch.txt").read_text().count("\n")
+        status, output = run_build(small)
+        assert status != 0
+        assert f"conf/inventories/torch.txt:{line}" in output
+        assert "correct the line" in output
+
+    def test_an_unlisted_lesson_names_the_list(self, small):
+        stray = small / "examples" / "first_gradients" / "stray.py"
+        stray.write_text('"""\nStray\n=====\n\nText.\n"""\n')
+        status, output = run_build(small)
+        stray.unlink()
+        assert status != 0
+        assert "examples/first_gradients/stray.py is not in the reading order" in output
+
+    def test_a_misspelt_name_of_pytorch_fails(self, small, changed):
+        changed(self.LESSON, "\0\n# %%\n# See ``torch.autogradd.grad``.\n\nprint(1)\n")
+        status, output = run_build(small)
+        assert status != 0
+        assert "torch.autogradd.grad" in output
+
+
+class TestHosting:
+    def test_a_base_url_brings_sitemap_and_canonical_addresses(self, builds):
+        folder = builds[1]
+        environment = {"SITE_URL": "https://example.org/autograd"}
+        command = ("-d", "_build/doctrees-hosted")
+        status, output = run_build(folder, *command, **environment)
+        assert status == 0, output
+        site = folder / "_build" / "html"
+        sitemap = (site / "sitemap.xml").read_text()
+        assert "https://example.org/autograd/lessons/kinks/clamp_against_relu.html" in sitemap
+        page = (site / "questions.html").read_text()
+        assert 'rel="canonical" href="https://example.org/autograd/questions.html"' in page
+        assert "/autograd/_static/" in (site / "404.html").read_text()
+
+    def test_without_one_nothing_refers_to_a_host(self, site):
+        assert not (site / "sitemap.xml").exists()
+        assert "canonical" not in (site / "questions.html").read_text()
+        assert (site / "404.html").exists()

@@ -1,0 +1,85 @@
+"""What a reader downloads runs alone."""
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+import zipfile
+
+import pytest
+from reading_order import LESSONS
+
+
+def download(site, name):
+    (path,) = (site / "_downloads").glob(f"*/{name}")
+    return path
+
+
+def code_of(notebook) -> str:
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    return "\n".join(code[1:])  # the first cell installs what is needed
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_script_runs_in_a_fresh_interpreter(site, tmp_path, lesson):
+    script = download(site, f"{lesson}.py")
+    done = subprocess.run(
+        [sys.executable, "-I", script],
+        cwd=tmp_path,
+        check=False,
+        env=os.environ | {"MPLBACKEND": "agg"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+    assert list(tmp_path.iterdir()) == [], "a lesson writes no file"
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_script_says_what_it_needs(site, lesson):
+    """The inline metadata (PEP 723) names every package that the script imports."""
+    text = download(site, f"{lesson}.py").read_text(encoding="utf-8")
+    metadata = re.search(r"(?m)^# /// script\n((?:#.*\n)+?)# ///$", text)[1]
+    imported = {
+        (node.module if isinstance(node, ast.ImportFrom) else node.names[0].name).split(".")[0]
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    }
+    assert imported <= {"torch", "torchviz", "matplotlib"} | set(sys.stdlib_module_names)
+    for package in imported - set(sys.stdlib_module_names):
+        assert f'"{package}"' in metadata
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_notebook_has_the_same_code(site, lesson):
+    script = ast.parse(download(site, f"{lesson}.py").read_text(encoding="utf-8"))
+    notebook = ast.parse(code_of(download(site, f"{lesson}.ipynb")))
+    assert ast.dump(ast.Module(script.body[1:], [])) == ast.dump(ast.Module(notebook.body, []))
+
+
+def test_notebook_runs_and_says_that_pictures_need_dot(site, tmp_path, monkeypatch):
+    import nbformat
+    from nbclient import NotebookClient
+
+    # The kernel finds Python by its full path; `dot` it must not find.
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    notebook = nbformat.read(download(site, "first_gradient.ipynb"), as_version=4)
+    NotebookClient(notebook, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    printed = json.dumps(notebook["cells"])
+    assert "pictures are left out" in printed
+    assert "(picture left out)" in printed
+    assert "Traceback" not in printed
+
+
+def test_all_lessons_come_in_one_archive(site):
+    names = zipfile.ZipFile(download(site, "lessons_python.zip")).namelist()
+    assert sorted(name.split("/")[-1] for name in names) == sorted(
+        f"{name}.py" for name in LESSONS
+    )
+    names = zipfile.ZipFile(download(site, "lessons_jupyter.zip")).namelist()
+    assert {name.split("/")[-1] for name in names} == {f"{name}.ipynb" for name in LESSONS}
