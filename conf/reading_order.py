@@ -13,6 +13,7 @@ SECTIONS = {
     "accumulation": ["backward_adds", "why_it_adds", "clearing_gradients"],
     "recorded_graph": [
         "read_the_picture",
+        "step_through_backward",
         "leaf_or_not",
         "three_gradients_of_one_x",
         "used_up_graph",

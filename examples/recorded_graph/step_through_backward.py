@@ -1,0 +1,200 @@
+# /// script
+# requires-python = ">=3.10"
+# dependencies = ["torch", "torchviz", "setuptools"]
+# ///
+# Pictures show in a notebook or in an editor's cells, where Graphviz's `dot` is installed; all else runs without.
+"""
+Step through a backward pass
+============================
+
+You will be able to follow backward node by node, predict each number on the way, and record the same steps in your own code.
+
+When a gradient is wrong, it became wrong at one node. Someone who can follow
+the numbers from the loss back to the leaf finds that node.
+
+Know first: ``why_it_adds``, ``read_the_picture``.
+"""
+
+import torch
+from torchviz import make_dot
+
+# %%
+# A small graph
+# -------------
+#
+# The loss is :math:`(w\,x + w)^2` with :math:`w = 2` and :math:`x = 3`. The
+# weight is used twice.
+
+w = torch.tensor(2.0, requires_grad=True)
+x = torch.tensor(3.0)
+product = w * x
+total = product + w
+loss = total**2
+
+# %%
+# On the site, the figure below can be played: press *next*, or click on it and
+# use the arrow keys. Each step lights one node, shows what arrives and what the
+# node sends on. With *predict* switched on, you are asked before you see. (The
+# script and the notebook show the picture alone.)
+
+make_dot(loss, params={"w": w, "loss": loss})
+
+# %%
+# The rules that you need:
+#
+# - The square sends back :math:`2 \cdot \text{total}`, times what arrives.
+# - The addition sends what arrives to both inputs, unchanged.
+# - The multiplication sends to each factor what arrives, times the other one.
+#
+# Record the steps yourself
+# -------------------------
+#
+# Every node of the graph takes two kinds of hooks. A *pre-hook* is called with
+# what arrives, a *hook* with what was sent and what had arrived. First collect
+# the nodes, by walking from the loss along ``next_functions``.
+
+
+def nodes_of(node, found):
+    if node is not None and node not in found:
+        found.append(node)
+        for following, _ in node.next_functions:
+            nodes_of(following, found)
+    return found
+
+
+nodes = nodes_of(loss.grad_fn, [])
+for node in nodes:
+    print(node.name().split("::")[-1])
+
+# %%
+# Then put a hook on each. It notes the name, what was sent, what had arrived.
+
+steps = []
+
+
+def recorder(name):
+    def note(sent, arrived):
+        steps.append((name, arrived, sent))
+
+    return note
+
+
+handles = [
+    node.register_hook(recorder(node.name().split("::")[-1])) for node in nodes
+]
+loss.backward()
+for handle in handles:
+    handle.remove()
+
+# %%
+# The order
+# ---------
+#
+# Four nodes have run. In which order? Think of the leaf's node: it can add to
+# ``.grad`` only when all that leads to it is complete.
+
+# Predict first: which node ran last?
+print(steps[-1][0])
+assert steps[0][0] == "PowBackward0"
+assert steps[-1][0] == "AccumulateGrad"
+
+# %%
+# The names in the order of the run:
+
+print([name for name, _, _ in steps])
+assert len(steps) == 4
+
+# %%
+# The numbers
+# -----------
+#
+# The first node gets 1: the slope of the loss with respect to itself.
+
+# Predict first: which number does the square send? total is 8
+print(steps[0][2][0].item())
+torch.testing.assert_close(steps[0][2][0].item(), 16.0)
+
+# %%
+# The addition gets 16.
+
+# Predict first: which two numbers does the addition send?
+print([grad.item() for grad in steps[1][2]])
+torch.testing.assert_close([g.item() for g in steps[1][2]], [16.0, 16.0])
+
+# %%
+# The multiplication gets one of them. It has two inputs, and ``x`` needs no
+# gradient, so nothing is sent there.
+
+# Predict first: which number does the multiplication send to w?
+print(steps[2][2][0].item())
+torch.testing.assert_close(steps[2][2][0].item(), 48.0)
+assert steps[2][2][1] is None
+
+# %%
+# Two ways meet at the leaf: 16 straight from the addition, and 48 through the
+# multiplication. The engine adds them before it calls the leaf's node.
+
+# Predict first: which number arrives at AccumulateGrad?
+print(steps[3][1][0].item())
+torch.testing.assert_close(steps[3][1][0].item(), 64.0)
+torch.testing.assert_close(w.grad.item(), 64.0)
+
+# %%
+# By hand: the loss is :math:`(4\,w)^2 = 16\,w^2`, and its slope at 2 is
+# :math:`32 \cdot 2`.
+#
+# What goes wrong: hooks that stay
+# --------------------------------
+#
+# A hook stays until you remove it, and a leaf's node serves every graph that
+# uses the leaf. Without the ``handle.remove()`` above, your recorder would go on
+# noting steps of other graphs:
+
+handle = nodes[-1].register_hook(recorder("left behind"))
+count = len(steps)
+(w * 5).backward()
+print(len(steps) - count, "step from another graph")
+assert len(steps) == count + 1
+handle.remove()
+
+# %%
+# With all hooks removed nothing is noted any more.
+
+(w * 5).backward()
+assert len(steps) == count + 1
+
+# %%
+# What you can do now
+# -------------------
+#
+# - You can name what arrives at a node, what it sends, and in which order.
+# - You can record it with about fifteen lines of your own.
+# - You remove hooks when you are done.
+#
+# Exercises
+# ---------
+#
+# The loss is :math:`a\,b - a` at :math:`a = 3` and :math:`b = 4`.
+#
+# 1. Which number does the multiplication send to :math:`b`?
+
+a = torch.tensor(3.0, requires_grad=True)
+b = torch.tensor(4.0, requires_grad=True)
+difference = a * b - a
+multiplication = difference.grad_fn.next_functions[0][0]
+sent = []
+multiplication.register_hook(lambda grads, _: sent.extend(grads))
+difference.backward()
+# Predict first: which number is sent to b?
+print(sent[1].item())
+torch.testing.assert_close(sent[1].item(), 3.0)
+
+# %%
+# 2. Which number is in ``a.grad``, with both ways added?
+
+# Predict first: which number is a.grad?
+print(a.grad.item())
+torch.testing.assert_close(a.grad.item(), 3.0)
+
+# %%
+# 4 through the multiplication, and -1 from the subtraction.
