@@ -1,0 +1,138 @@
+"""torchviz graphs as SVG: names, roles, sizes, words."""
+
+import re
+import subprocess
+import sys
+from xml.etree import ElementTree as ET
+
+import pytest
+import torch
+from dot_program import draw
+from graph_svg import SVG, describe, draw_graph
+from torchviz import make_dot
+
+
+def drawn(output, figure="graph-test", **options):
+    return draw_graph(make_dot(output, **options).source, figure, draw)
+
+
+def roles(graph):
+    return {" ".join(node.label): node.role for node in graph.nodes}
+
+
+@pytest.fixture
+def x():
+    return torch.arange(4.0, requires_grad=True)
+
+
+class Keep(torch.autograd.Function):
+    """A custom Function that saves its input, a leaf: torchviz paints the leaf orange."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2
+
+
+class TestRoles:
+    def test_leaf_operation_and_output(self, x):
+        y = (x * x).sum()
+        assert roles(drawn(y, params={"x": x, "y": y})) == {
+            "x (4)": "leaf",
+            "y ()": "output",
+            "AccumulateGrad": "operation",
+            "MulBackward0": "operation",
+            "SumBackward0": "operation",
+        }
+
+    def test_base_of_a_view(self, x):
+        view = (2 * x)[:2]
+        assert list(roles(drawn(view, params={"x": x, "v": view})).values()).count("base") == 1
+
+    def test_saved_tensors(self, x):
+        graph = drawn((x + 1).exp().sum(), params={"x": x}, show_saved=True)
+        assert roles(graph)["result (4)"] == "saved"
+
+    def test_a_leaf_that_is_saved_stays_a_leaf(self, x):
+        assert roles(drawn(Keep.apply(x).sum(), params={"x": x}))["x (4)"] == "leaf"
+        graph = drawn((x * x).sum(), params={"x": x}, show_saved=True)
+        assert "leaf" in roles(graph).values()
+
+    def test_differ_in_shape_and_not_in_colour_alone(self, x):
+        y = x.sum()
+        root = ET.fromstring(drawn(y, params={"x": x, "y": y}).svg)
+        boxes = {
+            group.get("class").split()[1]: group.findall(f"{{{SVG}}}rect")
+            for group in root.iter(f"{{{SVG}}}g")
+            if group.get("class", "").startswith("node")
+        }
+        assert len(boxes["output"]) == 2
+        assert boxes["leaf"][0].get("rx") == "10"
+        assert boxes["operation"][0].get("rx") == "0"
+
+
+class TestNames:
+    def test_ids_begin_with_the_figure(self, x):
+        ids = re.findall(r' id="([^"]+)"', drawn(x.sum(), "graph-a").svg)
+        assert "graph-a-n1" in ids
+        assert all(name.startswith("graph-a") for name in ids)
+
+    def test_no_memory_address_is_left(self, x):
+        graph = drawn((x * x).sum(), params={"x": x}, show_saved=True, show_attrs=True)
+        assert not re.search(r"\d{9,}", graph.svg)
+        assert all(re.fullmatch(r"\d{9,}", name) for name in graph.torchviz_names)
+
+    def test_markup_in_a_label_is_text(self, x):
+        graph = drawn(x.sum(), params={'<b>"&': x})
+        assert "&lt;b&gt;" in graph.svg
+        assert '<b>"& (4)' in roles(graph)
+
+    def test_accessible_name_counts_the_parts(self, x):
+        graph = drawn(x.sum(), params={"x": x})
+        assert graph.name == "Autograd graph with 2 operations, 1 leaf, 1 output"
+        assert f'aria-label="{graph.name}"' in graph.svg
+
+
+def test_same_bytes_in_two_processes():
+    """Addresses and hash seeds differ between processes; the picture does not."""
+    code = (
+        "import torch; from torchviz import make_dot; from graph_svg import draw_graph;"
+        "from dot_program import draw; x = torch.ones(3, requires_grad=True);"
+        "h = (x * 2).relu(); y = (h * h + x).sum();"
+        "print(draw_graph(make_dot(y, params={'x': x}, show_saved=True).source, 'g', draw).svg)"
+    )
+    command = [sys.executable, "-W", "ignore", "-c", code]
+    path = {"PYTHONPATH": ":".join(sys.path)}
+    first, second = (
+        subprocess.run(command, capture_output=True, text=True, check=True, env=path).stdout
+        for _ in range(2)
+    )
+    assert first == second
+    assert "ReluBackward0" in first
+
+
+def test_every_text_lies_within_its_box():
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+    graph = drawn(
+        model(torch.ones(2, 3)).sum(), params=dict(model.named_parameters()), show_attrs=True
+    )
+    for group in ET.fromstring(graph.svg).iter(f"{{{SVG}}}g"):
+        box = group.find(f"{{{SVG}}}rect")
+        for text in group.findall(f"{{{SVG}}}text"):
+            width = 0.6 * float(text.get("font-size")) * len(text.text)  # Courier: 0.6 em
+            assert width <= float(box.get("width")) + 1, text.text
+
+
+def test_words_name_inputs_before_what_uses_them(x):
+    y = torch.dot(x, x)
+    graph = drawn(y, params={"x": x, "y": y})
+    assert describe(graph.nodes, graph.edges) == [
+        "x (shape (4)): a leaf.",
+        "AccumulateGrad: receives from x (shape (4)).",
+        "DotBackward0: receives from AccumulateGrad (2 times).",
+        "y (scalar): an output, receives from DotBackward0.",
+    ]
