@@ -23,8 +23,9 @@ NAMES = "xyz"
 # Two steps, powers of two so that point + step is exact: a slope that grows by more than GROWTH
 # from the first to the second is infinite. Both are well below the 1e-6 that some functions add.
 FAR, NEAR, GROWTH = 2.0**-26, 2.0**-34, 1.1
-# How far from the point gradients are sampled, in how many directions, and by which step.
-RADIUS, DIRECTIONS, STEP = 2.0**-30, 24, 2.0**-36
+# How far from the point gradients are sampled, in how many directions, and by which step: so
+# much smaller than the radius that a norm, whose slope turns around the point, looks straight.
+RADIUS, DIRECTIONS, STEP = 2.0**-28, 24, 2.0**-38
 # A function that moves more than this within NEAR jumps; a sampled slope above STEEP has no bound.
 JUMP, STEEP = 1e-3, 5e3
 # More limits than this are not corners of a set but a curve, or a surface.
@@ -140,8 +141,10 @@ def _gradient(kink: Kink) -> Any:
 
 
 def _tangents(kink: Kink) -> Any:
-    from torch.autograd import forward_ad
-
+    try:
+        from torch.autograd import forward_ad
+    except ImportError:  # it came with release 1.8
+        return "no forward mode"
     found = []
     for position in range(_size(kink)):
         tangent = [0.0] * _size(kink)
@@ -163,7 +166,7 @@ def _gradcheck(kink: Kink) -> str:
     except Exception as error:
         if is_missing(error):
             raise
-        # Up to release 1.8 it raised a plain RuntimeError.
+        # Early releases raise a plain RuntimeError.
         failed = name_of(error) == "GradcheckError" or "mismatch" in str(error)
         return "fails" if failed else name_of(error)
     return "passes"
@@ -177,29 +180,29 @@ def _size(kink: Kink) -> int:
     return len(_flat(list(kink.point)))
 
 
-def _tensors(kink: Kink, numbers: list[float], dtype: torch.dtype) -> list[torch.Tensor]:
+def _tensors(kink: Kink, flat: list[float], dtype: torch.dtype) -> list[torch.Tensor]:
     """A flat list of numbers in the form of the inputs."""
     tensors, used = [], 0
     for leaf in kink.inputs(dtype):
-        part = numbers[used : used + leaf.numel()]
+        part = flat[used : used + leaf.numel()]
         tensors.append(torch.tensor(part, dtype=dtype).reshape(leaf.shape))
         used += leaf.numel()
     return tensors
 
 
-def _evaluate(kink: Kink, numbers: list[float]) -> float:
+def _evaluate(kink: Kink, place: list[float]) -> float:
     """The function's value in float64; NaN where it raises."""
     with torch.no_grad():
         try:
-            return kink.function(*_tensors(kink, numbers, torch.float64)).item()
+            return kink.function(*_tensors(kink, place, torch.float64)).item()
         except Exception as error:
             if is_missing(error):
                 raise
             return math.nan
 
 
-def _moved(numbers: list[float], direction: list[float], step: float) -> list[float]:
-    return [numbers[i] + step * direction[i] for i in range(len(numbers))]
+def _moved(place: list[float], direction: list[float], step: float) -> list[float]:
+    return [place[i] + step * direction[i] for i in range(len(place))]
 
 
 def _axis(size: int, position: int) -> list[float]:

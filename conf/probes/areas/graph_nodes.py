@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Callable
-
 import torch
 import torch.nn.functional as F  # noqa: N812
 
@@ -11,67 +9,65 @@ from probes.registry import Probe, add, probe
 from probes.tools import leaf, names, outcome
 
 
-def node(name: str, expression: str, make: Callable[[], torch.Tensor] | None = None) -> None:
+def node(name: str, expression: str, *shape: int) -> None:
     """A probe of the nodes that an expression in ``x`` records, from the result backwards."""
 
     def ask() -> list[str]:
-        x = make() if make else torch.arange(1.0, 5.0).requires_grad_()
-        result = eval(expression, {"torch": torch, "F": F, "x": x})
+        x = torch.arange(1.0, 5.0) if not shape else torch.ones(*shape)
+        result = eval(expression, {"torch": torch, "F": F, "x": x.requires_grad_()})
         return [found for found in names(result) if found != "AccumulateGrad"]
 
-    add(Probe(f"graph_nodes.{name}", f"Which nodes does {expression} record?", ask))
-
-
-def shaped(*shape: int) -> Callable[[], torch.Tensor]:
-    return lambda: torch.ones(*shape).requires_grad_()
+    of = list(shape or (4,))
+    question = f"Which nodes does {expression} record, for x of shape {of}?"
+    add(Probe(f"graph_nodes.{name}", question, ask))
 
 
 # -- shapes --------------------------------------------------------------------------------------
 node("reshape", "x.reshape(4, 1)")
-node("reshape_that_copies", "x.t().reshape(4)", shaped(2, 2))
+node("reshape_that_copies", "x.t().reshape(4)", 2, 2)
 node("view", "x.view(2, 2)")
 node("view_same_shape", "x.view(4)")
-node("flatten", "x.flatten()", shaped(2, 2))
-node("ravel", "x.ravel()", shaped(2, 2))
+node("flatten", "x.flatten()", 2, 2)
+node("ravel", "x.ravel()", 2, 2)
 node("unflatten", "x.unflatten(0, (2, 2))")
-node("transpose_t", "x.T", shaped(2, 2))
-node("t", "x.t()", shaped(2, 2))
-node("transpose", "x.transpose(0, 1)", shaped(2, 2))
-node("permute", "x.permute(1, 0)", shaped(2, 2))
-node("mt", "x.mT", shaped(2, 2))
+node("transpose_t", "x.T", 2, 2)
+node("t", "x.t()", 2, 2)
+node("transpose", "x.transpose(0, 1)", 2, 2)
+node("permute", "x.permute(1, 0)", 2, 2)
+node("mt", "x.mT", 2, 2)
 node("expand", "x.expand(3, 4)")
 node("broadcast_to", "torch.broadcast_to(x, (3, 4))")
 node("repeat", "x.repeat(2)")
 node("tile", "torch.tile(x, (2,))")
 node("unsqueeze", "x.unsqueeze(0)")
 node("index_none", "x[None]")
-node("squeeze", "x.squeeze()", shaped(1, 2))
-node("squeeze_dimension", "x.squeeze(0)", shaped(1, 2))
+node("squeeze", "x.squeeze()", 1, 2)
+node("squeeze_dimension", "x.squeeze(0)", 1, 2)
 node("index_integer", "x[0]")
 node("index_slice", "x[1:3]")
 node("index_all", "x[:]")
 node("index_ellipsis", "x[...]")
 node("index_list", "x[[0, 2]]")
 node("index_mask", "x[x > 2]")
-node("index_column", "x[:, 0]", shaped(2, 2))
+node("index_column", "x[:, 0]", 2, 2)
 node("narrow", "x.narrow(0, 0, 2)")
-node("diagonal", "x.diagonal()", shaped(2, 2))
+node("diagonal", "x.diagonal()", 2, 2)
 node("unbind", "x.unbind()[0]")
 node("split", "x.split(2)[0]")
 node("chunk", "x.chunk(2)[0]")
 node("tensor_split", "x.tensor_split(2)[0]")
-node("iterate_rows", "next(iter(x))", shaped(2, 2))
+node("iterate_rows", "next(iter(x))", 2, 2)
 node("cat", "torch.cat([x, x])")
 node("stack", "torch.stack([x, x])")
 node("clone", "x.clone()")
-node("contiguous_copy", "x.t().contiguous()", shaped(2, 2))
+node("contiguous_copy", "x.t().contiguous()", 2, 2)
 node("to_float64", "x.to(torch.float64)")
 node("to_same", "x.to(torch.float32)")
 node("double", "x.double()")
 node("type_as", "x.type_as(torch.ones(1, dtype=torch.float64))")
 node("flip", "x.flip(0)")
 node("roll", "x.roll(1)")
-node("triu", "x.triu()", shaped(2, 2))
+node("triu", "x.triu()", 2, 2)
 node("gather", "x.gather(0, torch.tensor([0]))")
 node("scatter", "x.scatter(0, torch.tensor([0]), 1.0)")
 node("index_select", "x.index_select(0, torch.tensor([0]))")
@@ -109,9 +105,9 @@ node("addcmul", "torch.addcmul(x, x, x)")
 
 # -- reductions ----------------------------------------------------------------------------------
 node("sum", "x.sum()")
-node("sum_dimension", "x.sum(0)", shaped(2, 2))
+node("sum_dimension", "x.sum(0)", 2, 2)
 node("mean", "x.mean()")
-node("mean_dimension", "x.mean(0)", shaped(2, 2))
+node("mean_dimension", "x.mean(0)", 2, 2)
 node("max_all", "x.max()")
 node("max_dimension", "x.max(0).values")
 node("amax", "x.amax()")
@@ -126,37 +122,37 @@ node("norm", "x.norm()")
 node("norm_p_1", "x.norm(p=1)")
 node("norm_p_inf", "x.norm(p=float('inf'))")
 node("linalg_norm", "torch.linalg.norm(x)")
-node("frobenius_norm", "torch.linalg.matrix_norm(x)", shaped(2, 2))
+node("frobenius_norm", "torch.linalg.matrix_norm(x)", 2, 2)
 node("logsumexp", "x.logsumexp(0)")
-node("trace", "x.trace()", shaped(2, 2))
+node("trace", "x.trace()", 2, 2)
 
 # -- products of matrices --------------------------------------------------------------------
 node("dot", "x.dot(x)")
 node("matmul_vectors", "x @ x")
-node("mm", "x.mm(x)", shaped(2, 2))
-node("matmul_matrices", "x @ x", shaped(2, 2))
-node("matmul_matrix_vector", "x @ torch.ones(2)", shaped(2, 2))
-node("matmul_batch", "x @ torch.ones(2, 2)", shaped(3, 2, 2))
-node("matmul_batches", "x @ torch.ones(3, 2, 2)", shaped(3, 2, 2))
-node("einsum_matmul", "torch.einsum('ij,jk->ik', x, torch.ones(2, 2))", shaped(2, 2))
+node("mm", "x.mm(x)", 2, 2)
+node("matmul_matrices", "x @ x", 2, 2)
+node("matmul_matrix_vector", "x @ torch.ones(2)", 2, 2)
+node("matmul_batch", "x @ torch.ones(2, 2)", 3, 2, 2)
+node("matmul_batches", "x @ torch.ones(3, 2, 2)", 3, 2, 2)
+node("einsum_matmul", "torch.einsum('ij,jk->ik', x, torch.ones(2, 2))", 2, 2)
 node("einsum_inner", "torch.einsum('i,i->', x, x)")
 node("outer", "torch.outer(x, x)")
-node("kron", "torch.kron(x, x)", shaped(2, 2))
-node("det", "torch.linalg.det(x)", shaped(2, 2))
-node("inverse", "torch.linalg.inv(x + torch.eye(2))", shaped(2, 2))
-node("solve", "torch.linalg.solve(x + torch.eye(2), torch.ones(2))", shaped(2, 2))
+node("kron", "torch.kron(x, x)", 2, 2)
+node("det", "torch.linalg.det(x)", 2, 2)
+node("inverse", "torch.linalg.inv(x + torch.eye(2))", 2, 2)
+node("solve", "torch.linalg.solve(x + torch.eye(2), torch.ones(2))", 2, 2)
 node("fft", "torch.fft.fft(x)")
 
 # -- layers and losses -----------------------------------------------------------------------
-node("linear", "F.linear(x, torch.ones(3, 2), torch.ones(3))", shaped(1, 2))
-node("linear_without_bias", "F.linear(x, torch.ones(3, 2))", shaped(1, 2))
-node("linear_3d", "F.linear(x, torch.ones(3, 2), torch.ones(3))", shaped(1, 1, 2))
+node("linear", "F.linear(x, torch.ones(3, 2), torch.ones(3))", 1, 2)
+node("linear_without_bias", "F.linear(x, torch.ones(3, 2))", 1, 2)
+node("linear_3d", "F.linear(x, torch.ones(3, 2), torch.ones(3))", 1, 1, 2)
 node("linear_vector", "F.linear(x, torch.ones(3, 4), torch.ones(3))")
-node("conv1d", "F.conv1d(x, torch.ones(1, 1, 2))", shaped(1, 1, 4))
-node("conv2d", "F.conv2d(x, torch.ones(1, 1, 2, 2))", shaped(1, 1, 4, 4))
-node("max_pool2d", "F.max_pool2d(x, 2)", shaped(1, 1, 4, 4))
-node("avg_pool2d", "F.avg_pool2d(x, 2)", shaped(1, 1, 4, 4))
-node("adaptive_avg_pool2d", "F.adaptive_avg_pool2d(x, 1)", shaped(1, 1, 4, 4))
+node("conv1d", "F.conv1d(x, torch.ones(1, 1, 2))", 1, 1, 4)
+node("conv2d", "F.conv2d(x, torch.ones(1, 1, 2, 2))", 1, 1, 4, 4)
+node("max_pool2d", "F.max_pool2d(x, 2)", 1, 1, 4, 4)
+node("avg_pool2d", "F.avg_pool2d(x, 2)", 1, 1, 4, 4)
+node("adaptive_avg_pool2d", "F.adaptive_avg_pool2d(x, 1)", 1, 1, 4, 4)
 node("relu", "F.relu(x)")
 node("leaky_relu", "F.leaky_relu(x)")
 node("relu6", "F.relu6(x)")
@@ -168,25 +164,25 @@ node("softmax", "x.softmax(0)")
 node("log_softmax", "x.log_softmax(0)")
 node("dropout", "F.dropout(x)")
 node("dropout_in_eval", "F.dropout(x, training=False)")
-node("embedding", "F.embedding(torch.tensor([0]), x)", shaped(2, 2))
+node("embedding", "F.embedding(torch.tensor([0]), x)", 2, 2)
 node("layer_norm", "F.layer_norm(x, [4])")
-node("batch_norm", "F.batch_norm(x, None, None, training=True)", shaped(2, 2))
-node("group_norm", "F.group_norm(x, 1)", shaped(2, 2))
+node("batch_norm", "F.batch_norm(x, None, None, training=True)", 2, 2)
+node("group_norm", "F.group_norm(x, 1)", 2, 2)
 node("rms_norm", "F.rms_norm(x, [4])")
 node("normalize", "F.normalize(x, dim=0)")
 node("mse_loss", "F.mse_loss(x, torch.zeros(4))")
 node("l1_loss", "F.l1_loss(x, torch.zeros(4))")
-node("cross_entropy", "F.cross_entropy(x, torch.tensor([0]))", shaped(1, 2))
-node("cross_entropy_of_probabilities", "F.cross_entropy(x, torch.ones(1, 2) / 2)", shaped(1, 2))
+node("cross_entropy", "F.cross_entropy(x, torch.tensor([0]))", 1, 2)
+node("cross_entropy_of_probabilities", "F.cross_entropy(x, torch.ones(1, 2) / 2)", 1, 2)
 node("binary_cross_entropy", "F.binary_cross_entropy(x.sigmoid(), torch.ones(4))")
 node("bce_with_logits", "F.binary_cross_entropy_with_logits(x, torch.ones(4))")
-node("attention_3d", "F.scaled_dot_product_attention(x, x, x)", shaped(1, 2, 8))
-node("attention_4d", "F.scaled_dot_product_attention(x, x, x)", shaped(1, 1, 2, 8))
+node("attention_3d", "F.scaled_dot_product_attention(x, x, x)", 1, 2, 8)
+node("attention_4d", "F.scaled_dot_product_attention(x, x, x)", 1, 1, 2, 8)
 node("rnn_cell", "torch.nn.RNNCell(4, 1)(x)")
 node("gru_cell", "torch.nn.GRUCell(4, 1)(x)")
 node("lstm_cell", "torch.nn.LSTMCell(4, 1)(x)[0]")
 node("weight_norm", "torch.nn.utils.weight_norm(torch.nn.Linear(4, 1))(x)")
-node("interpolate", "F.interpolate(x, scale_factor=2)", shaped(1, 1, 2))
+node("interpolate", "F.interpolate(x, scale_factor=2)", 1, 1, 2)
 
 # -- views that were changed in place ----------------------------------------------------------
 
@@ -281,8 +277,8 @@ def kept_after_backward():
     return {"before": before, "after": names(y)}
 
 
-def _saved(expression: str, make: Callable[[], torch.Tensor] | None = None) -> list[str]:
-    x = make() if make else torch.arange(1.0, 5.0).requires_grad_()
+def _saved(expression: str) -> list[str]:
+    x = torch.arange(1.0, 5.0).requires_grad_()
     node = eval(expression, {"torch": torch, "F": F, "x": x}).grad_fn
     tensors = []
     for name in sorted(dir(node)):

@@ -70,7 +70,7 @@ second("where_at_0", "torch.where(x > 0, x**2, -(x**2))", 0.0)
 second("sinc_at_0", "torch.sinc(x)", 0.0)
 second("det_of_singular", "torch.linalg.det(x)", [[1.0, 2.0], [2.0, 4.0]])
 second("det_of_zero", "torch.linalg.det(x)", [[0.0, 0.0], [0.0, 0.0]])
-second("norm_distance_by_cdist", "torch.cdist(x, torch.tensor([[0.0, 0.0]])).sum()", [[3.0, 4.0]])
+second("cdist", "torch.cdist(x, torch.tensor([[0.0, 0.0]])).sum()", [[3.0, 4.0]])
 second("pdist", "F.pdist(x).sum()", [[3.0, 4.0], [0.0, 0.0]])
 second("cosine_similarity", "F.cosine_similarity(x, torch.tensor([1.0, 0.0]), dim=0)", [3.0, 4.0])
 
