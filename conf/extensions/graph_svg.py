@@ -232,6 +232,8 @@ def _rewrite_node(group: ET.Element, node: Node, figure: str) -> None:
     for text in group.findall(f"{{{SVG}}}text"):
         text.attrib.pop("font-family", None)
         text.attrib.pop("fill", None)
+        # torchviz puts a blank before the shape, which would stand off the centre.
+        text.text = (text.text or "").strip()
 
 
 def _rect(x: float, y: float, width: float, height: float, radius: int) -> dict[str, str]:
