@@ -31,6 +31,7 @@ extensions = [
     "fresh_torch",
     "graph_figure",
     "backward_trace",
+    "backward_steps",
     "gallery_pages",
     "prediction",
     "mathml",

@@ -75,6 +75,8 @@ kink("clamp_equal_tensors", "x.clamp(torch.tensor(1.0), torch.tensor(1.0))", 1.0
 kink("clamp_learned_bound", "x.clamp(min=y)", 1.0, 1.0)
 kink("clamp_learned_bounds_meet", "x.clamp(min=y, max=z)", 1.0, 1.0, 1.0)
 kink("clamp_of_nan", "x.clamp(0, 1)", math.nan)
+kink("clamp_min_tensor_of_nan", "x.clamp(min=torch.tensor(0.0))", math.nan)
+kink("clamp_learned_bound_nan", "x.clamp(min=y)", 1.0, math.nan)
 kink("clamp_at_infinite_bound", "x.clamp(max=inf)", inf)
 kink("clamp_twice_at_0", "x.clamp(min=0).clamp(min=0)", 0.0)
 kink("acos_of_clamp_at_1", "torch.acos(x.clamp(-1, 1))", 1.0)
