@@ -48,6 +48,13 @@ class TestLessons:
         assert len(soup.select(".prediction")) >= 3
 
     @pytest.mark.parametrize("lesson", LESSONS)
+    def test_asks_for_answers_that_are_short_to_type(self, site, lesson):
+        for prediction in page(site / PATHS[lesson]).select(".prediction"):
+            answer = " ".join(prediction.get_text().split())
+            assert 0 < len(answer) <= 45, (prediction["data-question"], answer)
+            assert 10 <= len(prediction["data-question"]) <= 80
+
+    @pytest.mark.parametrize("lesson", LESSONS)
     def test_ends_with_a_summary_and_two_or_three_exercises(self, site, lesson):
         headings = [h.get_text().rstrip("#¶") for h in page(site / PATHS[lesson]).select("h2")]
         assert headings[-2:] == ["What you can do now", "Exercises"]

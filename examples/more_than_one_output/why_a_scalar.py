@@ -66,8 +66,12 @@ torch.testing.assert_close(same, jacobian)
 numbers = (100 * 1000) ** 2
 # Predict first: how many numbers has its Jacobian? (100 000 times 100 000)
 print(numbers)
-print(numbers * 4 / 1e9, "gigabytes in float32")
 assert numbers == 10**10
+
+# %%
+# Each number takes four bytes:
+
+print(numbers * 4 / 1e9, "gigabytes")
 
 # %%
 # Backward never makes this table. It carries one vector back through the graph,

@@ -114,8 +114,12 @@ torch.testing.assert_close(slopes, quotients)
 equal = slopes == quotients
 # Predict first: are all 1000 pairs equal with ==? True or False
 print(equal.all().item())
-print(equal.sum().item(), "of 1000 are equal to the last bit")
 assert not equal.all()
+
+# %%
+# So many are equal to the last bit:
+
+print(equal.sum().item(), "of 1000")
 
 # %%
 # Doubling is exact in binary numbers. Multiplying by 100 is rounded, and
