@@ -4,6 +4,7 @@ import ast
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -65,8 +66,11 @@ def test_notebook_runs_and_says_that_pictures_need_dot(site, tmp_path, monkeypat
     import nbformat
     from nbclient import NotebookClient
 
-    # The kernel finds Python by its full path; `dot` it must not find.
-    monkeypatch.setenv("PATH", str(tmp_path))
+    # The kernel finds Python by its full path, and a shell for pip; `dot` it must not find.
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "sh").symlink_to(shutil.which("sh"))
+    monkeypatch.setenv("PATH", str(programs))
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     notebook = nbformat.read(download(site, "first_gradient.ipynb"), as_version=4)
     NotebookClient(notebook, resources={"metadata": {"path": str(tmp_path)}}).execute()

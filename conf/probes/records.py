@@ -20,7 +20,7 @@ FACTS = {
     "platform": re.compile(r"\w+ \w+"),
     "date": re.compile(r"\d{4}-\d\d-\d\d"),
 }
-# What an answer holds; of value, anything but None-like absence is plain data.
+# The kinds of answer, and what each holds; see runner.run.
 ANSWERS = {"value": object, "missing": str, "raises": str, "crash": str, "timeout": float}
 ID = re.compile(r"[a-z_]+\.[a-z0-9_]+")
 
@@ -52,7 +52,8 @@ def text_of(record: dict[str, Any]) -> str:
     """The file's text: sorted, one fact and one answer a line, so that a diff is short."""
 
     def line(key: str, value: Any) -> str:
-        return f"{json.dumps(key)}: {json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False)}"
+        content = json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False)
+        return f"{json.dumps(key)}: {content}"
 
     facts = [f" {line(key, record[key])}," for key in sorted(FACTS)]
     answers = [f"  {line(id, answer)}" for id, answer in sorted(record["probes"].items())]

@@ -11,7 +11,7 @@ You will be able to show that adding is the rule for a number used twice, and to
 
 Adding may look like an odd default when you have to clear ``.grad`` in each
 step. It is the rule of calculus for a value that is used in more than one
-place. The other reasons that people give follow from it.
+place. The other reasons that people give are uses of it.
 
 Know first: ``backward_adds``.
 """
@@ -60,15 +60,28 @@ print(w.grad.item())
 torch.testing.assert_close(w.grad.item(), 8.0)
 
 # %%
-# It is the same number. Adding within one call and adding over two calls is
-# one rule: the gradient of a sum is the sum of the gradients.
+# It is the same number, by the same rule: the gradient of a sum is the sum of
+# the gradients.
 #
-# Shared weights
-# --------------
+# One difference is honest to name. Within one call adding is a must, or the
+# answer is wrong. From call to call it is a choice of PyTorch, made so that
+# several calls fit together. ``torch.autograd.grad`` chooses otherwise: it
+# returns the gradient, and leaves ``w.grad`` as it is.
+
+(of_p,) = torch.autograd.grad(3 * w, w)
+print("returned:", of_p.item())
+# Predict first: which number is w.grad now?
+print(w.grad.item())
+torch.testing.assert_close(of_p.item(), 3.0)
+torch.testing.assert_close(w.grad.item(), 8.0)
+
+# %%
+# Three answers that you may hear
+# -------------------------------
 #
-# A network that uses one weight in several layers, or at each step of a
-# sequence, is the first case. Without adding, only one use would count. Here
-# :math:`h = w \cdot (w \cdot x)` uses :math:`w` twice, and
+# Why does PyTorch add? **"For shared weights."** Right, and it is the first
+# case: one network uses one weight in several places. Without adding, only
+# one use would count. Here :math:`h = w \cdot (w \cdot x)`, and
 # :math:`dh/dw = 2\,w\,x`.
 
 w = torch.tensor(2.0, requires_grad=True)
@@ -79,11 +92,8 @@ print(w.grad.item())
 torch.testing.assert_close(w.grad.item(), 20.0)
 
 # %%
-# Four small batches for one big one
-# ----------------------------------
-#
-# The same rule lets you compute the gradient of a batch that does not fit into
-# memory. Take eight samples and the mean of the squared errors.
+# **"For large batches in small pieces."** This is the second case: several
+# calls. Take eight samples and the mean of the squared errors.
 
 inputs = torch.tensor([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0])
 targets = 3 * inputs
@@ -115,9 +125,36 @@ print(weight.grad.item())
 torch.testing.assert_close(weight.grad, big_batch)
 
 # %%
-# After each piece its graph is freed, so only a quarter of the saved tensors
-# exists at any time. This is a use of adding, not its reason: the rule would
-# be the same if memory were free.
+# **"To save memory."** This is a gain from the pieces: backward frees what a
+# piece saved before the next piece begins. Count the numbers that a forward
+# run saves, for the big batch and for one piece.
+
+
+def count_saved(inputs, targets):
+    sizes = []
+
+    def save(tensor):
+        sizes.append(tensor.numel())
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(save, lambda saved: saved):
+        mean_squared_error(weight, inputs, targets)
+    return sum(sizes)
+
+
+# %%
+# The inputs are saved for the product, and the errors for the square.
+
+saved_by_all = count_saved(inputs, targets)
+saved_by_piece = count_saved(inputs[:2], targets[:2])
+print("big batch:", saved_by_all)
+print("one piece:", saved_by_piece)
+assert saved_by_all == 4 * saved_by_piece
+
+# %%
+# So memory is a use of adding, not its reason: the rule would be the same if
+# memory were free. Adding as such does not save any. ``.grad`` has the size
+# of the weight, added to or not.
 #
 # What goes wrong without the factor
 # ----------------------------------
@@ -134,14 +171,21 @@ torch.testing.assert_close(weight.grad, 4 * big_batch)
 # %%
 # The gradient is four times too large, which acts like a learning rate that is
 # four times too large. With a *sum* of errors in place of a mean, no factor is
-# needed. And where the pieces have different sizes, a piece with :math:`m` of
-# the :math:`n` samples takes the factor :math:`m/n`.
-#
+# needed. Where the pieces have different sizes, a piece with :math:`m` of the
+# :math:`n` samples takes the factor :math:`m/n`. Here 6 and 2 of 8:
+
+weight.grad = None
+(mean_squared_error(weight, inputs[:6], targets[:6]) * 6 / 8).backward()
+(mean_squared_error(weight, inputs[6:], targets[6:]) * 2 / 8).backward()
+print(weight.grad.item())
+torch.testing.assert_close(weight.grad, big_batch)
+
+# %%
 # What you can do now
 # -------------------
 #
 # - You can explain the adding: a value that is used twice gets two
-#   contributions.
+#   contributions. You can judge the other reasons that people give.
 # - You can split a batch into pieces and get the same gradient.
 #
 # Exercises

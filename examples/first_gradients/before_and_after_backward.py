@@ -47,9 +47,10 @@ print(x.grad)
 assert x.grad is None
 
 # %%
-# The forward run does not compute a gradient. Most results never need one, and
-# a gradient costs about as much work as the forward run or more. So PyTorch
-# waits until you ask.
+# The forward run does not compute a gradient, for two reasons. It cannot know
+# which result you will ask about: from one ``x`` you can make many results,
+# and each has its own slopes. And if you only want the values, the work would
+# be for nothing. So PyTorch waits until you ask.
 #
 # What the forward run keeps
 # --------------------------
@@ -58,18 +59,27 @@ assert x.grad is None
 # compute it, backward needs the value of ``x``. The forward run therefore
 # *saves* tensors in the node.
 #
-# ``torch.autograd.graph.saved_tensors_hooks`` calls a function of yours each
-# time that a tensor is saved. With it you can count.
+# ``torch.autograd.graph.saved_tensors_hooks`` calls one function of yours each
+# time that a tensor is saved, and another each time that a saved tensor is
+# read. With them you can count.
 
-saved = []
+saved, fetched = [], []
 
 
-def note(tensor):
+def save(tensor):
     saved.append(tensor.shape)
     return tensor
 
 
-with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+def fetch(tensor):
+    fetched.append(tensor.shape)
+    return tensor
+
+
+# %%
+# The hooks work for what is computed inside ``with``.
+
+with torch.autograd.graph.saved_tensors_hooks(save, fetch):
     z = square_sum(x)
 # Predict first: how many tensors does one dot product save?
 print(len(saved))
@@ -77,8 +87,8 @@ assert len(saved) == 2
 
 # %%
 # Both operands: each one is the slope with respect to the other. Here they
-# are the same tensor, and it is noted twice. The picture shows what is saved
-# as a line without an arrow between the tensor and the node.
+# are the same tensor, and it is counted twice. In the picture, a line without
+# an arrow joins a saved tensor and the node that saved it.
 
 make_dot(z, params={"x": x, "z": z}, show_saved=True)
 
@@ -99,9 +109,11 @@ def count(grad_inputs, grad_outputs):
 
 z.grad_fn.register_hook(count)
 forward_before = forward_runs
+fetched.clear()  # drawing the saved tensors read them too
 z.backward()
-print("backward passed the node", backward_runs, "time")
-assert backward_runs == 1
+print("the node was passed", backward_runs, "time")
+print("saved tensors read:", len(fetched))
+assert (backward_runs, len(fetched)) == (1, 2)
 
 # %%
 # And how many more times did the function run while backward worked?
@@ -112,9 +124,11 @@ assert forward_runs == forward_before
 
 # %%
 # None. Backward reads the recorded nodes and the tensors saved in them; your
-# Python function is not called again. So with autograd you run forward once,
-# then backward once. You would have to write the backward step yourself only
-# if you worked without autograd.
+# Python function is not called again.
+#
+# You may read that by hand you need both passes, and with autograd only
+# backward. That is half true. You *write* only the forward pass, but both of
+# them *run*, once each: without the forward run there is nothing to read.
 #
 # After backward
 # --------------
@@ -130,6 +144,7 @@ torch.testing.assert_close(x.grad, torch.tensor([2.0, 4.0, 6.0]))
 # is still there. What backward took away are the saved tensors: it frees them
 # as soon as they are used, to save memory.
 
+torch.testing.assert_close(z.item(), 14.0)
 assert z.grad_fn is not None
 try:
     z.backward()
@@ -142,20 +157,37 @@ else:
 # What goes wrong with the wrong picture
 # --------------------------------------
 #
-# A change of ``x`` after the forward run does not reach ``y``: the result
-# belongs to the old value until you run forward again.
+# Change an input after the forward run. Under ``torch.no_grad`` nothing is
+# recorded, so ``w -= 1.0`` changes the number stored in ``w`` itself.
 
 w = torch.tensor(3.0, requires_grad=True)
 loss = w * w
 with torch.no_grad():
-    new_w = w - 1.0
-print(loss.item(), "is still the square of 3, not of", new_w.item())
+    w -= 1.0
+# Predict first: w is 2 now; which number is loss?
+print(loss.item())
 torch.testing.assert_close(loss.item(), 9.0)
 
 # %%
-# So the rule for each training step is: one forward run for the new values,
-# then one backward.
-#
+# Still the square of 3. And backward? It needs the saved 3, which is gone.
+# PyTorch notices that, and refuses:
+
+try:
+    loss.backward()
+except RuntimeError as error:
+    print(error)
+else:
+    raise AssertionError("the saved value was overwritten")
+
+# %%
+# The remedy is a new forward run for the new value, then one backward. Each
+# step of training does the same.
+
+(w * w).backward()
+print(w.grad.item())
+torch.testing.assert_close(w.grad.item(), 4.0)
+
+# %%
 # What you can do now
 # -------------------
 #
@@ -172,15 +204,14 @@ torch.testing.assert_close(loss.item(), 9.0)
 #    values are. How many tensors does it need to save?
 
 saved.clear()
-with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+with torch.autograd.graph.saved_tensors_hooks(save, fetch):
     total = x.sum()
 # Predict first: how many tensors does a sum save?
 print(len(saved))
 assert len(saved) == 0
 
 # %%
-# 2. A step of training runs forward once and backward once. How often does
-#    the function run in four steps?
+# 2. Read the loop. How often does the function run in four steps?
 
 forward_runs = 0
 for _ in range(4):

@@ -100,7 +100,7 @@ print(slope)
 torch.testing.assert_close(slope, x.grad[3], rtol=1e-3, atol=1e-3)
 
 # %%
-# The ratio is close to ``x.grad[3]``. It is not equal to the last digit, since
+# The ratio is close to ``x.grad[3]``. It need not agree in the last digits:
 # both results were rounded to 32 bits before they were subtracted.
 #
 # What goes wrong when you forget ``requires_grad``
