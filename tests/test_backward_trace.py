@@ -18,6 +18,7 @@ from pathlib import Path
 import backward_trace
 import fresh_torch
 import pytest
+import record_lessons
 import torch
 import torchviz
 from backward_trace import Recorder
@@ -1029,11 +1030,11 @@ class TestGallery:
     @pytest.fixture(autouse=True)
     def _leave_nothing(self):
         yield
-        backward_trace.reset({}, "lesson.py", "after")
+        record_lessons.reset({}, "lesson.py", "after")
 
     def lesson(self, tmp_path, when="after"):
         """Draw, show the picture as the scraper would, then call backward."""
-        backward_trace.reset({}, "lesson.py", "before")
+        record_lessons.reset({}, "lesson.py", "before")
         x = leaf(1.0, 2.0)
         y = (x * x).sum()
         picture = torchviz.make_dot(y)
@@ -1042,9 +1043,9 @@ class TestGallery:
             name = line.split()[0]
             names.setdefault(name, f"n{len(names) + 1}")
         image = tmp_path / "sphx_glr_lesson_001.svg"
-        backward_trace._note_figure(picture, image, names)
+        record_lessons._note_figure(picture, image, names)
         y.backward()
-        backward_trace.reset({}, "lesson.py", when)
+        record_lessons.reset({}, "lesson.py", when)
         return image.with_suffix(".trace.json"), names
 
     def test_each_figure_gets_a_trace_under_the_names_of_its_picture(self, tmp_path):
@@ -1066,7 +1067,7 @@ class TestGallery:
     def test_recording_can_be_switched_off(self, tmp_path, monkeypatch):
         monkeypatch.setenv("AUTOGRAD_EXAMPLES_TRACE", "0")
         original = torch.autograd.backward
-        backward_trace.reset({}, "lesson.py", "before")
+        record_lessons.reset({}, "lesson.py", "before")
         assert torch.autograd.backward is original
         file, _ = self.lesson(tmp_path)
         assert not file.exists()
@@ -1075,20 +1076,20 @@ class TestGallery:
         original = torch.autograd.backward
         file, _ = self.lesson(tmp_path, when="before")
         assert not file.exists()
-        backward_trace.reset({}, "lesson.py", "after")
+        record_lessons.reset({}, "lesson.py", "after")
         assert torch.autograd.backward is original
 
     def test_entering_a_folder_records_nothing(self):
         original = torch.autograd.backward
-        backward_trace.reset({}, None, "before")
+        record_lessons.reset({}, None, "before")
         assert torch.autograd.backward is original
 
     def test_the_figure_scraper_reports_its_figures(self):
         import graph_figure
 
-        backward_trace.reset({}, "lesson.py", "before")
-        backward_trace.reset({}, "lesson.py", "before")
-        assert graph_figure.on_scraped.count(backward_trace._note_figure) == 1
+        record_lessons.reset({}, "lesson.py", "before")
+        record_lessons.reset({}, "lesson.py", "before")
+        assert graph_figure.on_scraped.count(record_lessons._note_figure) == 1
 
     def test_without_the_figure_scraper_a_lesson_runs_all_the_same(self, tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, "graph_figure", None)

@@ -12,14 +12,15 @@ import random
 import warnings
 from pathlib import Path
 
-import torch
-
 _ENVIRONMENT = dict(os.environ)
 _frozen = False
 
 
 def reset_torch(gallery_conf: dict, fname: str) -> None:
     """Put back what a lesson can have changed (a resetter as sphinx-gallery calls it)."""
+    # Only here: a build without a lesson to run should not import torch.
+    import torch
+
     _freeze_once()
     random.seed(0)
     torch.manual_seed(0)
