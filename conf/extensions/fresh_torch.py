@@ -28,7 +28,9 @@ def reset_torch(gallery_conf: dict, fname: str) -> None:
     torch.set_default_device(None)
     torch.set_grad_enabled(True)
     torch.autograd.set_detect_anomaly(False)
-    torch.use_deterministic_algorithms(False)
+    # Asked first, since the setter imports the compiler, which takes 2 s.
+    if torch.are_deterministic_algorithms_enabled():
+        torch.use_deterministic_algorithms(False)
     torch.set_printoptions(profile="default")
     torch.set_num_threads(1)
     # Many of PyTorch's warnings are given once a process: only the first lesson would show them.
