@@ -17,7 +17,7 @@ PROJECT = nox.project.load_toml("pyproject.toml")
 # (nox itself would make one for each session, gigabytes apiece on Linux).
 SITE_ENVIRONMENT = ROOT / ".nox" / "site"
 
-SPHINX_OPTIONS = ["-W", "--keep-going", "-n", "-c", "conf", "-d", "_build/doctrees"]
+SPHINX_OPTIONS = ["-W", "--keep-going", "-n", "-j", "auto", "-c", "conf", "-d", "_build/doctrees"]
 SITE = ROOT / "_build" / "html"
 # sphinx-gallery writes here during a build: to watch it would start the next build, for ever.
 GENERATED = ["docs/lessons", "docs/_generated"]

@@ -28,6 +28,7 @@ extensions = [
     "reading_order",
     "stale_pages",
     "rerun_lessons",
+    "early_cells",
     "fresh_torch",
     "graph_figure",
     "record_lessons",
@@ -93,6 +94,7 @@ rerun_lessons_modules = [
 # -- Pages in Markdown ---------------------------------------------------------------------
 nb_execution_mode = "cache"
 nb_execution_raise_on_error = True
+nb_execution_show_tb = True
 nb_execution_timeout = 120
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "substitution"]
 myst_heading_anchors = 3

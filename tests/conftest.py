@@ -48,9 +48,9 @@ def run_build(folder: Path, *options: str, **environment: str) -> tuple[int, str
 
 @pytest.fixture(scope="session")
 def builds(tmp_path_factory) -> list[Path]:
-    """Two clean builds in two folders, side by side; their source folders."""
+    """Two clean builds, one in parallel processes and one not; their source folders."""
     folders = [copy_sources(tmp_path_factory.mktemp(f"site{number}")) for number in (1, 2)]
-    processes = [build(folder) for folder in folders]
+    processes = [build(folders[0], "-j", "2"), build(folders[1])]
     for process in processes:
         output, _ = process.communicate()
         assert process.returncode == 0, output

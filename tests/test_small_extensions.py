@@ -6,6 +6,7 @@ import warnings
 import zipfile
 
 import pytest
+import tiny
 import torch
 from docutils import nodes
 from docutils.core import publish_doctree
@@ -168,3 +169,34 @@ class TestPrediction:
     def test_reports_a_marked_block_without_output(self):
         section = self.document("# Predict first: which number?\ny = 1", with_output=False)
         assert wrap_predictions(section) == [section[0]]
+
+
+class TestEarlyCells:
+    CONF = (
+        'extensions = ["myst_nb", "early_cells"]\n'
+        'nb_execution_mode = "cache"\nnb_execution_show_tb = True\nnb_execution_timeout = 60\n'
+        'exclude_patterns = ["html", ".jupyter_cache", "jupyter_execute"]\n'
+    )
+    PAGE = "---\nfile_format: mystnb\nkernelspec: {{name: python3}}\n---\n\n# Page\n\n{}"
+    CELL = "```{{code-cell}} python\nprint({} + 1)\n```\n"
+
+    def build(self, folder, **cells):
+        (folder / "index.rst").write_text("Home\n====\n\n.. toctree::\n   :glob:\n\n   p*\n")
+        for name, cell in cells.items():
+            (folder / f"{name}.md").write_text(self.PAGE.format(cell))
+        status, output = tiny.build(folder, self.CONF, quiet=False)
+        assert status == 0, output
+        return output
+
+    def test_myst_nb_finds_every_page_of_cells_executed(self, tmp_path):
+        number = self.CELL.format
+        output = self.build(tmp_path, page=number(41), plain="Text.\n")
+        assert "page.md: Using cached notebook" in output
+        assert "42" in tiny.soup(tmp_path, "page").find(class_="cell_output").text
+        output = self.build(tmp_path, page=number(42))
+        assert "page.md: Using cached notebook" in output
+        assert "43" in tiny.soup(tmp_path, "page").find(class_="cell_output").text
+
+    def test_a_cell_that_fails_is_reported_by_myst_nb(self, tmp_path):
+        with pytest.raises(AssertionError, match="ZeroDivisionError"):
+            self.build(tmp_path, page=self.CELL.format("1 / 0"))
