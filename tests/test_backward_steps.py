@@ -11,9 +11,10 @@ import tiny
 import torch
 import torchviz
 from backward_steps import Steps, add_steps
-from backward_trace import Recorder, renamed
+from backward_trace import Recorder
 from docutils import nodes
 from graph_figure import graph_figure
+from record_lessons import renamed
 from torch.autograd import Function
 
 STATIC = Path(__file__).parents[1] / "conf" / "static"

@@ -39,9 +39,9 @@ window.Answers = (() => {
     return "";
   };
 
-  // Compare typed text with a list of numbers.
+  // Compare typed text with a list of numbers; `tell` whether to name the wanted ones.
   // Returns {status: "right" | "wrong" | "malformed", text: what to tell the reader}.
-  const compareNumbers = (typed, wanted) => {
+  const compareNumbers = (typed, wanted, tell = true) => {
     const given = numbersIn(typed);
     const count = wanted.length === 1 ? "one number" : `${wanted.length} numbers`;
     if (given.length === 0) return { status: "malformed", text: `Type ${count}, for example ${wanted.map((_, i) => i + 1).join(" ")}.` };
@@ -52,8 +52,9 @@ window.Answers = (() => {
     if (wrong.length === 0) return { status: "right", text: "Right." };
     const lines = wrong.slice(0, 4).map((i) => {
       const place = wanted.length === 1 ? "" : `Number ${i + 1}: `;
-      const why = difference(given[i], wanted[i]);
-      return `${place}you said ${show(given[i])}, the run gives ${show(wanted[i])}${why ? ` (${why})` : ""}.`;
+      const run = tell ? `, the run gives ${show(wanted[i])}` : "";
+      const why = difference(given[i], wanted[i]) || (tell ? "" : "the run gives another number");
+      return `${place}you said ${show(given[i])}${run}${why ? ` (${why})` : ""}.`;
     });
     if (wrong.length > 4) lines.push(`${wrong.length - 4} more differ.`);
     return { status: "wrong", text: lines.join(" ") };
