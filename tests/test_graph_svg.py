@@ -5,10 +5,11 @@ import subprocess
 import sys
 from xml.etree import ElementTree as ET
 
+import graphviz
 import pytest
 import torch
 from dot_program import draw
-from graph_svg import SVG, describe, draw_graph
+from graph_svg import SVG, depth, describe, draw_graph
 from torchviz import make_dot
 
 
@@ -125,6 +126,70 @@ def test_every_text_lies_within_its_box():
         for text in group.findall(f"{{{SVG}}}text"):
             width = 0.6 * float(text.get("font-size")) * len(text.text)  # Courier: 0.6 em
             assert width <= float(box.get("width")) + 1, text.text
+
+
+def words(graph):
+    return describe(graph.nodes, graph.edges)
+
+
+def test_words_tell_what_is_saved_from_what_flows(x):
+    saved = words(drawn(x.exp().sum(), params={"x": x}, show_saved=True))
+    assert "result (shape (4)): saved for ExpBackward0." in saved
+    assert "ExpBackward0: receives from AccumulateGrad." in saved
+    product = words(drawn((x * x).sum(), params={"x": x}, show_saved=True))
+    assert product[0] == "x (shape (4)): a leaf, saved for MulBackward0 (2 times)."
+    own = words(drawn(Keep.apply(x).sum(), params={"x": x}))
+    assert own[0] == "x (shape (4)): a leaf, saved for KeepBackward."
+    assert "KeepBackward: receives from AccumulateGrad." in own
+
+
+def test_words_tell_a_view_from_a_result(x):
+    base = 2 * x
+    view = base[:2]
+    said = words(drawn(view, params={"x": x, "v": view, "b": base}))
+    assert "b (shape (4)): receives from MulBackward0, the base of v (shape (2))." in said
+    assert "v (shape (2)): an output, receives from SliceBackward0." in said
+
+
+def test_a_line_that_carries_no_gradient_is_marked(x):
+    svg = drawn((2 * x).exp()[:2], params={"x": x}, show_saved=True).svg
+    kinds = re.findall(r'class="edge (\w+)"( data-from)?', svg)
+    assert {kind for kind, _ in kinds} == {"input", "saved", "base"}
+    assert all(bool(way) == (kind == "input") for kind, way in kinds)
+
+
+def test_depth_counts_operations_and_not_tensors(x):
+    graph = drawn(((x * x).exp() + x).sum(), params={"x": x}, show_saved=True)
+    # AccumulateGrad, Mul, Exp, Add, Sum
+    assert depth(graph.nodes, graph.edges) == 5
+
+
+class TestGraphsMadeByHand:
+    def draw(self, graph):
+        return draw_graph(graph.source, "graph-test", draw)
+
+    def test_keep_their_shapes_and_take_the_colours_of_the_page(self):
+        graph = graphviz.Digraph()
+        graph.node("a", "A", shape="ellipse", color="red")
+        graph.node("b", "B", shape="none")
+        graph.node("r", "{<p>left|<q>right}", shape="record")
+        graph.node("h", "<<b>bold</b>>")
+        graph.edge("a:e", "r:p", label="go")
+        graph.edge("b", "a->c", style="dotted")
+        with graph.subgraph(name="cluster_x") as cluster:
+            cluster.attr(label="group")
+            cluster.node("a")
+        made = self.draw(graph)
+        assert made.name == "Graph with 5 nodes"
+        assert "left right: comes after A." in words(made)
+        assert "a->c: comes after B." in words(made)
+        assert "<ellipse" in made.svg
+        assert not re.search(r"red|black|Times", made.svg)
+
+    def test_without_arrows(self):
+        graph = graphviz.Graph()
+        graph.edge("a", "b")
+        assert words(self.draw(graph)) == ["a: joined with b.", "b: joined with a."]
 
 
 def test_words_name_inputs_before_what_uses_them(x):

@@ -19,7 +19,7 @@ from pathlib import Path
 import graphviz
 from docutils import nodes
 from dot_program import DotError, draw
-from graph_svg import GraphSvg, Node, describe, draw_graph
+from graph_svg import Edge, GraphSvg, Node, depth, describe, draw_graph
 from sphinx import addnodes
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
@@ -65,13 +65,13 @@ def scrape(block, block_vars: dict, gallery_conf: dict) -> str:
     return f"\n.. graph-figure:: /{page}\n\n"
 
 
-def _value_of(block, block_vars: dict) -> graphviz.Digraph | None:
+def _value_of(block, block_vars: dict) -> graphviz.Digraph | graphviz.Graph | None:
     # sphinx-gallery keeps the last block's value in ___ even where a later block has none.
     statements = ast.parse(block.content).body
     if not statements or not isinstance(statements[-1], ast.Expr):
         return None
     value = block_vars["example_globals"].get("___")
-    return value if isinstance(value, graphviz.Digraph) else None
+    return value if isinstance(value, (graphviz.Digraph, graphviz.Graph)) else None
 
 
 def _to_json(drawn: GraphSvg) -> str:
@@ -107,19 +107,20 @@ class GraphFigure(SphinxDirective):
         except (OSError, ValueError) as error:
             raise self.error(f"{relative} or its .json is missing or broken ({error})") from error
         parts = [Node(**node) for node in graph["nodes"]]
-        edges = [tuple(edge) for edge in graph["edges"]]
+        edges = [Edge(*edge) for edge in graph["edges"]]
 
         figure_id = re.search(r'\bid="(graph-[^"]+)"', svg)[1]
         figure = graph_figure(figure=figure_id, name=graph["name"], graph=graph, file=absolute)
         if len(svg.encode()) > INLINE_LIMIT:
-            figure += self.summary(parts, graph["name"])
+            figure += self.summary(parts, edges, graph["name"])
         else:
             figure += nodes.raw("", self.inline(svg), format="html")
-            figure += legend(parts)
-        words = graph_words(summary="The graph in words")
-        items = [nodes.list_item("", nodes.paragraph("", s)) for s in describe(parts, edges)]
-        words += nodes.enumerated_list("", *items, enumtype="arabic", suffix=".")
-        figure += words
+            if roles := legend(parts):
+                figure += roles
+            words = graph_words(summary="The graph in words")
+            items = [nodes.list_item("", nodes.paragraph("", s)) for s in describe(parts, edges)]
+            words += nodes.enumerated_list("", *items, enumtype="arabic", suffix=".")
+            figure += words
         self.set_source_info(figure)
         return [figure]
 
@@ -133,10 +134,11 @@ class GraphFigure(SphinxDirective):
             f"\n{svg}</div>\n"
         )
 
-    def summary(self, parts: list[Node], name: str) -> list[nodes.Node]:
-        """What stands in for a picture that is too large for a page."""
+    def summary(self, parts: list[Node], edges: list[Edge], name: str) -> list[nodes.Node]:
+        """What stands in for a picture, and for its words, where they are too large for a page."""
         counts = Counter(part.label[0] for part in parts if part.role == "operation")
         most = ", ".join(f"{count} {operation}" for operation, count in counts.most_common(8))
+        steps = depth(parts, edges)
         link = addnodes.download_reference(
             "",
             "Open the whole picture",
@@ -147,13 +149,15 @@ class GraphFigure(SphinxDirective):
             refexplicit=True,
         )
         return [
-            nodes.paragraph("", f"{name}. It is too large to show here. Most frequent: {most}."),
+            nodes.paragraph("", f"{name}. It is too large to show here."),
+            nodes.paragraph("", f"Operations on the longest way through it: {steps}."),
+            nodes.paragraph("", f"The most frequent operations: {most}."),
             nodes.paragraph("", "", link),
         ]
 
 
-def legend(parts: list[Node]) -> nodes.bullet_list:
-    """One line for each role that occurs in the picture."""
+def legend(parts: list[Node]) -> nodes.bullet_list | None:
+    """One line for each role that occurs in the picture; None where there is none to tell."""
     roles = {part.role for part in parts}
     items = [
         nodes.list_item(
@@ -162,7 +166,7 @@ def legend(parts: list[Node]) -> nodes.bullet_list:
         for role, text in LEGEND.items()
         if role in roles
     ]
-    return nodes.bullet_list("", *items, classes=["graph-legend"])
+    return nodes.bullet_list("", *items, classes=["graph-legend"]) if items else None
 
 
 def _visit_figure(self, node: graph_figure) -> None:
