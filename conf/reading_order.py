@@ -22,7 +22,15 @@ SECTIONS = {
     "more_than_one_output": ["why_a_scalar", "backward_with_weights"],
     "stopping": ["detach_is_a_constant"],
     "in_place": ["version_counter"],
-    "kinks": ["slopes_from_both_sides", "clamp_against_relu", "same_function_other_gradient"],
+    "kinks": [
+        "slopes_from_both_sides",
+        "clamp_against_relu",
+        "kink_table",
+        "ties",
+        "same_function_other_gradient",
+        "nan_hunt",
+        "gradcheck_blind_spot",
+    ],
 }
 
 LESSONS = [lesson for lessons in SECTIONS.values() for lesson in lessons]

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 ROOT = Path(__file__).parent.parent
 SOURCES = ("conf", "docs", "examples")
@@ -49,12 +50,26 @@ def run_build(folder: Path, *options: str, **environment: str) -> tuple[int, str
 @pytest.fixture(scope="session")
 def builds(tmp_path_factory) -> list[Path]:
     """Two clean builds, one in parallel processes and one not; their source folders."""
-    folders = [copy_sources(tmp_path_factory.mktemp(f"site{number}")) for number in (1, 2)]
-    processes = [build(folders[0], "-j", "2"), build(folders[1])]
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        # The folder of the test run: the first worker builds for all of them.
+        folder = folder.parent
+    folders = [folder / "site1", folder / "site2"]
+    with FileLock(folder / "sites.lock"):
+        if not (folder / "sites.built").exists():
+            build_both(*folders)
+            (folder / "sites.built").touch()
+    return folders
+
+
+def build_both(first: Path, second: Path) -> None:
+    processes = [
+        build(copy_sources(first), "-j", "2"),
+        build(copy_sources(second)),
+    ]
     for process in processes:
         output, _ = process.communicate()
         assert process.returncode == 0, output
-    return folders
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,8 @@ between releases of PyTorch.
 Know first: ``backward_adds``, ``why_it_adds``.
 """
 
+import weakref
+
 import torch
 from torchviz import make_dot
 
@@ -63,8 +65,9 @@ print(x.grad)
 assert x.grad is None
 
 # %%
-# **Ask the optimizer or the module.** ``torch.optim.Optimizer.zero_grad``
-# clears all parameters that the optimizer knows.
+# **Ask the optimizer.** An optimizer is an object that moves tensors, its
+# *parameters*, a step against their gradients. ``torch.optim.Optimizer.zero_grad``
+# clears the gradients of all of them.
 
 optimizer = torch.optim.SGD([x], lr=0.1)
 (x * x).sum().backward()
@@ -108,16 +111,20 @@ assert x.grad.data_ptr() != kept.data_ptr()
 
 # %%
 # So "the memory of the gradient is used again in each step" is true with
-# ``zero_()`` and false with today's default. In exchange, with ``None`` the
-# memory is free between two steps, and the first contribution is stored, not
-# added to zeros.
-#
+# ``zero_()`` and false with today's default. In exchange, ``None`` gives the
+# memory back until the next backward: the old tensor is gone.
+
+old_gradient = weakref.ref(x.grad)  # finds the tensor, does not keep it alive
+x.grad = None
+assert old_gradient() is None
+
+# %%
 # What goes wrong: zero is not None
 # ---------------------------------
 #
 # An optimizer skips a parameter whose ``.grad`` is ``None``. A gradient of
-# zeros is a gradient, and the step is made. With weight decay, or with
-# momentum from earlier steps, the parameter then moves.
+# zeros is a gradient, and the step is made. Part of a step may not come from
+# the gradient: here ``weight_decay`` pulls the parameter towards 0.
 
 
 def move(grad):

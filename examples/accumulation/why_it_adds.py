@@ -38,7 +38,8 @@ loss = p + q
 make_dot(loss, params={"w": w, "loss": loss})
 
 # %%
-# Two arrows leave the leaf, so two contributions come back to it.
+# Two arrows leave the leaf's ``AccumulateGrad``: two uses, so two contributions
+# come back.
 
 loss.backward()
 # Predict first: which number is w.grad?

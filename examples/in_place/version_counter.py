@@ -79,12 +79,14 @@ try:
     total.backward()
 except RuntimeError as error:
     print(error)
+    assert "is at version 1; expected version 0" in str(error)
+    assert "modified by an inplace operation" in str(error)
 else:
     raise AssertionError("backward must notice the change")
 
 # %%
-# Read the message from the middle: the tensor that the node saved "is at version
-# 1; expected version 0 instead". One change in place happened since it was
+# Read the two versions in the middle of the message: the tensor has one, the
+# node expected the other. One change in place happened since the tensor was
 # saved.
 
 print(y._version)
@@ -124,9 +126,7 @@ torch.testing.assert_close(x.grad, expected)
 x.grad = None
 y = x.exp()
 y.sum().backward()
-y.detach().mul_(10)
-# Predict first: does x.grad equal the expected gradient? True or False
-print(torch.allclose(x.grad, expected))
+y.mul_(10)
 torch.testing.assert_close(x.grad, expected)
 
 # %%
@@ -163,27 +163,32 @@ else:
 # What goes wrong when you get around the counter
 # -----------------------------------------------
 #
-# ``.data`` gives the same memory without the counter. No error comes, and the
-# gradient is wrong: it is ten times too large.
+# ``.data`` gives the same memory without the counter. So the change from the
+# start of this lesson is not noticed. No error comes, and the gradient is wrong:
 
 x.grad = None
 y = x.exp()
+total = y.sum()
 y.data.mul_(10)
-y.sum().backward()
+total.backward()
 print("version:", y._version)
 print("got:     ", x.grad)
 print("expected:", expected)
 torch.testing.assert_close(x.grad, 10 * expected)
 
 # %%
-# ``detach()`` shares the counter, so the same change through it is found:
+# It is ten times too large. ``detach()`` gives the same memory as well. Is the
+# change counted there?
 
 y = x.exp()
 y.detach().mul_(10)
+# Predict first: which number is y._version?
 print(y._version)
 assert y._version == 1
 
 # %%
+# It is: ``detach()`` shares the counter, so backward would find the change.
+#
 # What you can do now
 # -------------------
 #

@@ -13,7 +13,7 @@ The argument ``gradient`` is not a gradient that you have to know. It is a
 weight for each output. With it you pick one output, add them all, or give each
 its own importance.
 
-Know first: ``why_a_scalar``.
+Know first: ``used_up_graph``, ``why_a_scalar``.
 """
 
 import torch
@@ -50,8 +50,8 @@ make_dot(y, params={"x": x, "y": y})
 # Pick one output
 # ---------------
 #
-# Weights :math:`\mathbf{v} = (1, 0)` ask for the first output alone. The answer
-# is the first row.
+# Weights :math:`\mathbf{v} = (1, 0)` ask for the first output alone. (The graph is
+# kept, since you will ask it again.)
 
 y.backward(gradient=torch.tensor([1.0, 0.0]), retain_graph=True)
 # Predict first: the three numbers in x.grad
@@ -59,7 +59,7 @@ print(x.grad)
 torch.testing.assert_close(x.grad, jacobian[0])
 
 # %%
-# And :math:`(0, 1)`? Clear first, since calls add up.
+# It is the first row. And :math:`(0, 1)`? Clear first, since calls add up.
 
 x.grad = None
 y.backward(gradient=torch.tensor([0.0, 1.0]), retain_graph=True)
@@ -104,11 +104,11 @@ torch.testing.assert_close(x.grad, v @ jacobian)
 torch.testing.assert_close(of_weighted_sum, x.grad)
 
 # %%
-# The case from the start
-# -----------------------
+# Squares, element by element
+# ---------------------------
 #
-# For :math:`y = x \cdot x` element by element on :math:`(0, 1, 2, 3)`, the
-# Jacobian has :math:`2\,x_i` on its diagonal. Ones as weights:
+# For the squares of :math:`(0, 1, 2, 3)` the Jacobian has :math:`2\,x_i` on its
+# diagonal and 0 elsewhere. Ones as weights:
 
 z = torch.arange(4.0, requires_grad=True)
 (z * z).backward(gradient=torch.ones(4))

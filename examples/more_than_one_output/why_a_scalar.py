@@ -32,6 +32,7 @@ try:
     y.backward()
 except RuntimeError as error:
     print(error)
+    assert "only for scalar outputs" in str(error)
 else:
     raise AssertionError("a vector result must be refused")
 
@@ -97,8 +98,8 @@ print(x.grad)
 torch.testing.assert_close(x.grad, jacobian.sum(dim=0))
 
 # %%
-# **Weights.** ``gradient=`` is the vector at the start. With ones it is the
-# sum again.
+# **Weights.** ``gradient=`` is the vector at the start: one weight for each
+# result. Here all weights are 1.
 
 x.grad = None
 (x * x).backward(gradient=torch.ones(3))
@@ -134,14 +135,7 @@ torch.testing.assert_close(w.grad.item(), sum(each))
 # What goes wrong with a loss that is a vector by accident
 # --------------------------------------------------------
 #
-# A loss with ``reduction="none"`` is one such accident. Another is a result of
-# shape ``(1,)``: it works, as one number of any shape does.
-
-v = torch.tensor([5.0], requires_grad=True)
-one_number = 3 * v
-print(one_number.shape)
-one_number.backward()
-torch.testing.assert_close(v.grad, torch.tensor([3.0]))
+# Loss functions add or average for you, unless you say ``reduction="none"``.
 
 prediction = torch.tensor([1.0, 2.0], requires_grad=True)
 target = torch.zeros(2)
@@ -157,6 +151,16 @@ else:
 # Choose ``losses.mean()`` or ``losses.sum()``. They differ by the number of
 # losses, so the learning rate that works with one does not fit the other.
 #
+# What counts is the number of elements, not the shape. A vector with one element
+# is accepted:
+
+v = torch.tensor([5.0], requires_grad=True)
+one_number = 3 * v
+print(one_number.shape)
+one_number.backward()
+torch.testing.assert_close(v.grad, torch.tensor([3.0]))
+
+# %%
 # What you can do now
 # -------------------
 #

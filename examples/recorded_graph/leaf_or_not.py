@@ -9,8 +9,8 @@ Tell a leaf from a result
 
 You will be able to say for any tensor whether backward will fill its ``.grad``, and to get the gradient where it will not.
 
-"Why is my gradient ``None``?" is the most frequent question about autograd. The
-most frequent answer is: the tensor is not a leaf.
+"Why is my gradient ``None``?" is a frequent question about autograd. A frequent
+answer is: the tensor is not a leaf.
 
 Know first: ``first_gradient``, ``read_the_picture``.
 """
@@ -34,7 +34,7 @@ make_dot(loss, params={"x": x, "h": h, "loss": loss})
 
 # %%
 # ``x`` was made by you. ``h`` was made by an operation from a tensor that
-# requires a gradient. So ``h`` requires one too, but it is no leaf.
+# requires a gradient, so ``h`` requires one too. Are both of them leaves?
 
 # Predict first: x.is_leaf and h.is_leaf, True or False each
 print(x.is_leaf, h.is_leaf)
@@ -43,7 +43,7 @@ assert not h.is_leaf
 assert h.requires_grad
 
 # %%
-# Which one gets a ``.grad``?
+# A result of a recorded operation is no leaf. Which of the two gets a ``.grad``?
 
 loss.backward()
 print(x.grad)
@@ -64,7 +64,7 @@ assert grad_of_h is None
 # %%
 # The gradient of ``h`` was computed, since backward had to pass through ``h``
 # to reach ``x``. It was not kept: a network has many results in between, and
-# to keep all their gradients would fill the memory.
+# all their gradients would take much memory.
 #
 # Three ways to get it
 # --------------------
@@ -93,20 +93,21 @@ torch.testing.assert_close(seen[0], torch.tensor([6.0, 12.0]))
 # **Ask for it by name**: ``torch.autograd.grad`` returns the gradient with
 # respect to any tensor of the graph and stores nothing in ``.grad``.
 
+x.grad = None
 h = 3 * x
 (grad_of_h,) = torch.autograd.grad((h * h).sum(), h)
 print(grad_of_h)
 torch.testing.assert_close(grad_of_h, torch.tensor([6.0, 12.0]))
-assert x.grad is not None
+assert x.grad is None
 
 # %%
 # So the sentence "there is no gradient for a tensor that is no leaf" is false.
 # It is not *kept*, unless you ask.
 #
-# What goes wrong: a parameter that is no leaf
-# --------------------------------------------
+# What goes wrong when you scale a parameter
+# ------------------------------------------
 #
-# You want random weights of a small size and scale them in the same line:
+# You want weights of a small size and scale them in the same line:
 
 weights = torch.ones(2, requires_grad=True) * 0.5
 # Predict first: is this tensor a leaf? True or False
@@ -114,8 +115,18 @@ print(weights.is_leaf)
 assert not weights.is_leaf
 
 # %%
-# The multiplication made a new tensor. The leaf is the one without a name, and
-# training will never move ``weights``. Scale first, then ask for gradients:
+# The multiplication made a new tensor. The leaf is the one without a name. An
+# optimizer refuses to train ``weights``:
+
+try:
+    torch.optim.SGD([weights], lr=0.1)
+except ValueError as error:
+    print(error)
+else:
+    raise AssertionError("a tensor that is no leaf must be refused")
+
+# %%
+# Scale first, then ask for gradients:
 
 weights = (torch.ones(2) * 0.5).requires_grad_()
 (weights**2).sum().backward()
@@ -123,9 +134,12 @@ print(weights.is_leaf, weights.grad)
 torch.testing.assert_close(weights.grad, torch.ones(2))
 
 # %%
-# The same happens with ``.to(...)``, ``.double()`` or ``.reshape(...)`` after
-# ``requires_grad=True``: each can return a new tensor.
-#
+# The same happens with every method that returns a new tensor:
+
+assert not weights.reshape(2, 1).is_leaf
+assert not weights.to(torch.float64).is_leaf
+
+# %%
 # One more case
 # -------------
 #

@@ -33,9 +33,9 @@ y = (w * x + b) ** 2
 make_dot(y, params={"w": w, "b": b, "x": x, "y": y})
 
 # %%
-# - A **leaf** is a tensor that you made with ``requires_grad=True``. It has
-#   thick, round borders here and is light blue in torchviz's own colours.
-#   ``params`` gives it a name.
+# - A **leaf** is a tensor that you made with ``requires_grad=True``. On the site
+#   its border is thick and round; torchviz itself, and so the notebook, paints
+#   it light blue. ``params`` gives it a name.
 # - An **operation** is a plain box. Its name says which rule backward will use:
 #   ``MulBackward0`` is the rule of the multiplication.
 # - The **output** has a double border (green in torchviz).
@@ -43,10 +43,11 @@ make_dot(y, params={"w": w, "b": b, "x": x, "y": y})
 #
 # You gave ``x`` a name too. Look for it in the picture.
 
-source = make_dot(y, params={"x": x}).source
+source = make_dot(y, params={"w": w, "x": x}).source
 # Predict first: does the picture have a box for x? yes or no
 print("yes" if "x\n" in source else "no")
 assert "x\n" not in source
+assert "w\n" in source
 
 # %%
 # ``x`` needs no gradient, so nothing leads back to it, and it has no box.
@@ -179,7 +180,8 @@ print(source.count("lightblue"))
 assert source.count("lightblue") == 2
 
 # %%
-# A tensor that is used twice is still one box, with two arrows.
+# A tensor that is used twice is still one box. The two arrows leave its
+# ``AccumulateGrad``.
 #
 # 2. How many boxes named ``ExpBackward0`` does the picture of
 #    ``a.exp().exp().exp()`` show?

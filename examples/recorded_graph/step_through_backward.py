@@ -90,8 +90,7 @@ for handle in handles:
 # The order
 # ---------
 #
-# Four nodes have run. In which order? Think of the leaf's node: it can add to
-# ``.grad`` only when all that leads to it is complete.
+# The four nodes that you saw above have run. The addition sends to two of them.
 
 # Predict first: which node ran last?
 print(steps[-1][0])
@@ -99,7 +98,8 @@ assert steps[0][0] == "PowBackward0"
 assert steps[-1][0] == "AccumulateGrad"
 
 # %%
-# The names in the order of the run:
+# The leaf's node must wait: it can add to ``.grad`` only when all that is sent
+# to the leaf has arrived. The names in the order of the run:
 
 print([name for name, _, _ in steps])
 assert len(steps) == 4

@@ -39,6 +39,7 @@ try:
     y.backward()
 except RuntimeError as error:
     print(error)
+    assert "backward through the graph a second time" in str(error)
 else:
     raise AssertionError("the second backward must fail")
 torch.testing.assert_close(x.grad, torch.tensor([2.0, 4.0]))
@@ -104,6 +105,7 @@ for name, operation in operations.items():
 # from ``x + 1``? Its slope needs the factor, and PyTorch keeps that too.
 
 assert second_backward(lambda x: x + 1) == "adds again"
+assert second_backward(lambda x: x * 2) == "fails"
 assert second_backward(lambda x: x**2) == "fails"
 assert second_backward(lambda x: x.dot(x)) == "fails"
 
@@ -143,29 +145,43 @@ else:
 # What goes wrong with retain_graph as a cure
 # -------------------------------------------
 #
-# Many people meet the error in a loop and add ``retain_graph=True``. The error
-# goes away, but the graph of each step stays, and backward walks through all
-# earlier steps again. The usual cause is a value that is carried from step to
-# step with its graph:
+# A value is carried from step to step, and its graph with it. The second step
+# fails:
 
 w = torch.tensor(0.5, requires_grad=True)
+state = torch.tensor(1.0)
+try:
+    for _ in range(4):
+        state = state * w
+        state.backward()
+except RuntimeError as error:
+    print(str(error).partition(" (")[0])
+else:
+    raise AssertionError("the second step must fail")
+
+# %%
+# With ``retain_graph=True`` the error goes away. But how far back must backward
+# walk in each step? Count the multiplications behind the value.
+
 state = torch.tensor(1.0)
 lengths = []
 for _ in range(4):
     state = state * w
+    state.backward(retain_graph=True)
     node, length = state.grad_fn, 0
     while node is not None:
         node, length = node.next_functions[0][0], length + 1
     lengths.append(length)
-# Predict first: the number of nodes on the way back in each of the 4 steps
+# Predict first: how many multiplications lie behind it, in steps 1 to 4?
 print(lengths)
 assert lengths == [1, 2, 3, 4]
 
 # %%
-# The way back grows with each step. If only the value shall be carried, cut it
-# with ``detach()``. Then each step has its own small graph, and plain
-# ``backward()`` works:
+# The way back grows with each step, and so does the memory. If you want to carry
+# the value alone, cut it with ``detach()``. Then each step has its own small
+# graph, and plain ``backward()`` works:
 
+w.grad = None
 state = torch.tensor(1.0)
 for _ in range(4):
     state = state.detach() * w

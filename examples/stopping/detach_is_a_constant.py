@@ -9,7 +9,7 @@ Use detach as a constant
 
 You will be able to predict the gradient of a formula in which one part is detached, and to avoid the trap of shared memory.
 
-Sometimes a value shall be used but not trained: a target, a running average, the
+Sometimes a value should be used but not trained: a target, a running average, the
 part of another network. ``torch.Tensor.detach`` says "treat this as a constant".
 
 Know first: ``why_it_adds``, ``leaf_or_not``, ``read_the_picture``.
@@ -42,8 +42,8 @@ total = z.sum()
 make_dot(total, params={"x": x, "total": total})
 
 # %%
-# One arrow leads to ``x``. The way through the square is not in the picture: for
-# backward, ``u`` is a constant like 7. And the slope of :math:`7\,x` is 7.
+# One way leads back to ``x``. The way through the square is not in the picture:
+# for backward, ``u`` is a constant like 7. And the slope of :math:`7\,x` is 7.
 
 total.backward()
 # Predict first: the four numbers in x.grad when u = [0, 1, 4, 9] is a constant
@@ -66,11 +66,11 @@ print(x.grad)
 torch.testing.assert_close(x.grad, 2 * x.detach())
 
 # %%
-# Not a copy
-# ----------
+# Is it a copy?
+# -------------
 #
-# A new tensor, but not new memory: ``u`` and ``y`` share their numbers. It is
-# often said that ``detach`` makes a copy. Write into ``u`` and look at ``y``.
+# It is often said that ``detach`` makes a copy. ``u`` holds 0, 1, 4, 9, as ``y``
+# does. Write 100 into ``u`` and look at ``y``.
 
 y = x * x
 u = y.detach()
@@ -80,7 +80,8 @@ print(y[0].item())
 torch.testing.assert_close(y[0].item(), 100.0)
 
 # %%
-# If you want a copy of your own, add ``clone()``:
+# A new tensor, but not new memory: both share their numbers. If you want a copy
+# of your own, add ``clone()``:
 
 y = x * x
 u = y.detach().clone()
@@ -110,8 +111,8 @@ assert never.grad_fn is None
 # --------------------------------------
 #
 # Let a model :math:`m = w\,x` learn that its value at :math:`x = 1` should equal
-# its value at :math:`x = 2`, times a half, plus 1. The second value is meant as
-# a fixed target. For the squared error at :math:`w = 0`, compare:
+# a target: half of its value at :math:`x = 2`, plus 1. The target is meant to
+# stay fixed while :math:`w` learns. Take the squared error at :math:`w = 0`:
 
 w = torch.tensor(0.0, requires_grad=True)
 target = 0.5 * (w * 2) + 1
@@ -121,8 +122,8 @@ torch.testing.assert_close(w.grad.item(), 0.0)
 
 # %%
 # The two ways cancel: moving :math:`w` moves the target by the same amount, and
-# nothing is learned. With the target as a constant, the slope is
-# :math:`2\,(0 - 1) \cdot 1`.
+# nothing is learned. With the target as a constant 1, the error is
+# :math:`(w - 1)^2`, still at :math:`w = 0`.
 
 w.grad = None
 target = (0.5 * (w * 2) + 1).detach()
