@@ -20,8 +20,13 @@ SECTIONS = {
         "a_new_graph_each_time",
     ],
     "more_than_one_output": ["why_a_scalar", "backward_with_weights"],
-    "stopping": ["detach_is_a_constant"],
-    "in_place": ["version_counter"],
+    "stopping": ["detach_is_a_constant", "five_ways_to_stop", "why_is_it_none"],
+    "in_place": [
+        "version_counter",
+        "updating_a_leaf",
+        "views_and_in_place",
+        "silently_wrong",
+    ],
     "kinks": [
         "slopes_from_both_sides",
         "clamp_against_relu",

@@ -10,7 +10,8 @@ Predict .grad after a second backward
 You will be able to say what ``.grad`` holds after two or three calls of ``backward()``, and to see when that is a mistake.
 
 ``backward()`` adds to ``.grad``; it does not replace it. A training loop that
-forgets this learns from a mix of old and new gradients, and no error tells you.
+forgets this learns from a mix of old and new gradients, and no error tells
+you.
 
 Know first: ``first_gradient``, ``before_and_after_backward``.
 """

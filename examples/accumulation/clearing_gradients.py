@@ -51,7 +51,7 @@ torch.testing.assert_close(x.grad, torch.tensor([2.0, 4.0]))
 # With the underscore, the same tensor holds the new numbers.
 
 zeroed = x.grad.zero_()
-# Predict first: is the result of zero_() the same object as x.grad? True or False
+# Predict first: is the result of zero_() x.grad itself? True or False
 print(zeroed is x.grad)
 assert zeroed is x.grad
 torch.testing.assert_close(x.grad, torch.zeros(2))
@@ -66,8 +66,8 @@ assert x.grad is None
 
 # %%
 # **Ask the optimizer.** An optimizer is an object that moves tensors, its
-# *parameters*, a step against their gradients. ``torch.optim.Optimizer.zero_grad``
-# clears the gradients of all of them.
+# *parameters*, a step against their gradients.
+# ``torch.optim.Optimizer.zero_grad`` clears the gradients of all of them.
 
 optimizer = torch.optim.SGD([x], lr=0.1)
 (x * x).sum().backward()
@@ -141,8 +141,8 @@ torch.testing.assert_close(move(torch.zeros(1)), 0.9)
 
 # %%
 # This is one way in which a program can change its result from PyTorch 1.13 to
-# 2.0. The other is code that reads ``.grad`` after clearing and does not expect
-# ``None``.
+# 2.0. The other is code that reads ``.grad`` after clearing and does not
+# expect ``None``.
 #
 # What you can do now
 # -------------------

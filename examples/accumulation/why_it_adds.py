@@ -38,8 +38,8 @@ loss = p + q
 make_dot(loss, params={"w": w, "loss": loss})
 
 # %%
-# Two arrows leave the leaf's ``AccumulateGrad``: two uses, so two contributions
-# come back.
+# Two arrows leave the leaf's ``AccumulateGrad``: two uses, so two
+# contributions come back.
 
 loss.backward()
 # Predict first: which number is w.grad?
@@ -50,8 +50,8 @@ torch.testing.assert_close(w.grad.item(), 8.0)
 # Two calls are the same sum
 # --------------------------
 #
-# Now call ``backward()`` on ``p`` and on ``q`` on their own. If the second call
-# replaced the first, the contribution of ``p`` would be lost.
+# Now call ``backward()`` on ``p`` and on ``q`` on their own. If the second
+# call replaced the first, the contribution of ``p`` would be lost.
 
 w.grad = None
 (3 * w).backward()

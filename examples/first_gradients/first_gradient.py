@@ -25,7 +25,8 @@ from torchviz import make_dot
 #
 # The input is the vector :math:`\mathbf{x} = (0, 1, 2, 3)`. With
 # ``requires_grad=True`` you tell PyTorch that you will ask for slopes with
-# respect to it. A tensor that you make yourself in this way is called a *leaf*.
+# respect to it. A tensor that you make yourself in this way is called a
+# *leaf*.
 
 x = torch.arange(4.0, requires_grad=True)
 print(x)

@@ -10,8 +10,8 @@ Repair the in-place error
 You will be able to read a tensor's version, to say why an in-place change makes backward refuse, and to repair it in three ways.
 
 "One of the variables needed for gradient computation has been modified by an
-inplace operation" protects you from a wrong gradient. The error names a version
-number; here you learn to read it.
+inplace operation" protects you from a wrong gradient. The error names a
+version number; here you learn to read it.
 
 Know first: ``before_and_after_backward``, ``clearing_gradients``.
 """
@@ -23,9 +23,9 @@ from torchviz import make_dot
 # The underscore
 # --------------
 #
-# A method whose name ends in an underscore works in place: it writes its result
-# over the old numbers. ``t.add_(1)`` does so, as do ``t += 1`` and ``t[0] = 5``.
-# ``t.add(1)`` and ``t = t + 1`` make a new tensor.
+# A method whose name ends in an underscore works in place: it writes its
+# result over the old numbers. ``t.add_(1)`` does so, as do ``t += 1`` and
+# ``t[0] = 5``. ``t.add(1)`` and ``t = t + 1`` make a new tensor.
 
 t = torch.zeros(3)
 plain = t.add(1)
@@ -62,8 +62,8 @@ assert t._version == 0
 # What the counter is for
 # -----------------------
 #
-# The slope of ``exp`` is its own result. So the node saves the result, and notes
-# its version.
+# The slope of ``exp`` is its own result. So the node saves the result, and
+# notes its version.
 
 x = torch.tensor([0.0, 1.0], requires_grad=True)
 y = x.exp()
@@ -164,7 +164,8 @@ else:
 # -----------------------------------------------
 #
 # ``.data`` gives the same memory without the counter. So the change from the
-# start of this lesson is not noticed. No error comes, and the gradient is wrong:
+# start of this lesson is not noticed. No error comes, and the gradient is
+# wrong:
 
 x.grad = None
 y = x.exp()
@@ -194,8 +195,8 @@ assert y._version == 1
 #
 # - You can tell in-place methods by their names.
 # - You can read "is at version 1; expected version 0".
-# - You can repair the error: a new tensor, a copy, or backward first. ``.data``
-#   is no repair.
+# - You can repair the error: a new tensor, a copy, or backward first.
+#   ``.data`` is no repair.
 #
 # Exercises
 # ---------

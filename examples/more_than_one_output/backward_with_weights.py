@@ -50,8 +50,8 @@ make_dot(y, params={"x": x, "y": y})
 # Pick one output
 # ---------------
 #
-# Weights :math:`\mathbf{v} = (1, 0)` ask for the first output alone. (The graph is
-# kept, since you will ask it again.)
+# Weights :math:`\mathbf{v} = (1, 0)` ask for the first output alone. (The
+# graph is kept, since you will ask it again.)
 
 y.backward(gradient=torch.tensor([1.0, 0.0]), retain_graph=True)
 # Predict first: the three numbers in x.grad
@@ -71,8 +71,8 @@ torch.testing.assert_close(x.grad, jacobian[1])
 # Add them all
 # ------------
 #
-# With :math:`(1, 1)` you get the sum of the rows. ``y.sum().backward()`` is the
-# same thing.
+# With :math:`(1, 1)` you get the sum of the rows. ``y.sum().backward()`` is
+# the same thing.
 
 x.grad = None
 y.backward(gradient=torch.ones(2), retain_graph=True)
@@ -86,8 +86,9 @@ torch.testing.assert_close(x.grad, of_sum)
 # Any weights
 # -----------
 #
-# In general the answer is :math:`\mathbf{v}^\top J`, a vector-Jacobian product:
-# each row times its weight, added up. Try :math:`\mathbf{v} = (10, -1)`.
+# In general the answer is :math:`\mathbf{v}^\top J`, a vector-Jacobian
+# product: each row times its weight, added up. Try
+# :math:`\mathbf{v} = (10, -1)`.
 
 v = torch.tensor([10.0, -1.0])
 x.grad = None
@@ -107,8 +108,8 @@ torch.testing.assert_close(of_weighted_sum, x.grad)
 # Squares, element by element
 # ---------------------------
 #
-# For the squares of :math:`(0, 1, 2, 3)` the Jacobian has :math:`2\,x_i` on its
-# diagonal and 0 elsewhere. Ones as weights:
+# For the squares of :math:`(0, 1, 2, 3)` the Jacobian has :math:`2\,x_i` on
+# its diagonal and 0 elsewhere. Ones as weights:
 
 z = torch.arange(4.0, requires_grad=True)
 (z * z).backward(gradient=torch.ones(4))

@@ -9,8 +9,8 @@ Say why backward wants a single number
 
 You will be able to explain the error for a vector result, and to choose what you mean: a sum, weights, or the whole Jacobian.
 
-"grad can be implicitly created only for scalar outputs" sounds technical. Behind
-it stands a simple question: the slope of *what*?
+"grad can be implicitly created only for scalar outputs" sounds technical.
+Behind it stands a simple question: the slope of *what*?
 
 Know first: ``first_gradient``, ``why_it_adds``.
 """
@@ -22,9 +22,9 @@ from torchviz import make_dot
 # Three results, three inputs
 # ---------------------------
 #
-# Square each of three numbers. Which slopes could you ask for now? The slope of
-# the first result, of the second, of the third: each with respect to each of
-# three inputs. That makes nine numbers, and ``x.grad`` has room for three.
+# Square each of three numbers. Which slopes could you ask for now? The slope
+# of the first result, of the second, of the third: each with respect to each
+# of three inputs. That makes nine numbers, and ``x.grad`` has room for three.
 
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 y = x * x
@@ -32,7 +32,7 @@ try:
     y.backward()
 except RuntimeError as error:
     print(error)
-    assert "only for scalar outputs" in str(error)
+    assert "created only for scalar outputs" in str(error)
 else:
     raise AssertionError("a vector result must be refused")
 
@@ -75,10 +75,10 @@ assert numbers == 10**10
 print(numbers * 4 / 1e9, "gigabytes")
 
 # %%
-# Backward never makes this table. It carries one vector back through the graph,
-# and each node multiplies it by its own Jacobian: a *vector-Jacobian product*.
-# What you need to give is the vector at the start. For a single number it is
-# 1, so you need not write it.
+# Backward never makes this table. It carries one vector back through the
+# graph, and each node multiplies it by its own Jacobian: a *vector-Jacobian
+# product*. What you need to give is the vector at the start. For a single
+# number it is 1, so you need not write it.
 #
 # Say what you mean
 # -----------------
@@ -113,7 +113,8 @@ torch.testing.assert_close(x.grad, jacobian.sum(dim=0))
 #
 # In training, the vector is often one loss for each sample. What you want is
 # not the Jacobian: you want the sum (or the mean) over the batch of each
-# sample's gradient. A small batch shows it: :math:`(w\,x_i)^2` for two samples.
+# sample's gradient. A small batch shows it: :math:`(w\,x_i)^2` for two
+# samples.
 
 w = torch.tensor(1.0, requires_grad=True)
 samples = torch.tensor([1.0, 3.0])
@@ -151,8 +152,8 @@ else:
 # Choose ``losses.mean()`` or ``losses.sum()``. They differ by the number of
 # losses, so the learning rate that works with one does not fit the other.
 #
-# What counts is the number of elements, not the shape. A vector with one element
-# is accepted:
+# What counts is the number of elements, not the shape. A vector with one
+# element is accepted:
 
 v = torch.tensor([5.0], requires_grad=True)
 one_number = 3 * v

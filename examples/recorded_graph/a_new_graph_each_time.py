@@ -125,7 +125,8 @@ assert equal[inputs > 0].all()
 # %%
 # All positive inputs are among them: doubling is exact in binary numbers. The
 # factor 100 of the negative ones is not: the product is rounded, and dividing
-# again does not always bring the same bits back. So compare gradients with ``torch.testing.assert_close`` or ``torch.allclose``, not with ``==``.
+# again does not always bring the same bits back. So compare gradients with
+# ``torch.testing.assert_close`` or ``torch.allclose``, not with ``==``.
 #
 # What goes wrong at zero
 # -----------------------
@@ -154,9 +155,9 @@ else:
 # What the gradient cannot see
 # ----------------------------
 #
-# Just below 250 the function takes one more doubling than just above. The value
-# jumps there. Each side has its own slope, and backward tells you nothing of
-# the jump:
+# Just below 250 the function takes one more doubling than just above. The
+# value jumps there. Each side has its own slope, and backward tells you
+# nothing of the jump:
 
 for value, slope in ((249.0, 8.0), (251.0, 4.0)):
     a = torch.tensor(value, requires_grad=True)

@@ -9,8 +9,8 @@ Tell a leaf from a result
 
 You will be able to say for any tensor whether backward will fill its ``.grad``, and to get the gradient where it will not.
 
-"Why is my gradient ``None``?" is a frequent question about autograd. A frequent
-answer is: the tensor is not a leaf.
+"Why is my gradient ``None``?" is a frequent question about autograd. A
+frequent answer is: the tensor is not a leaf.
 
 Know first: ``first_gradient``, ``read_the_picture``.
 """
@@ -43,16 +43,17 @@ assert not h.is_leaf
 assert h.requires_grad
 
 # %%
-# A result of a recorded operation is no leaf. Which of the two gets a ``.grad``?
+# A result of a recorded operation is no leaf. Which of the two gets a
+# ``.grad``?
 
 loss.backward()
 print(x.grad)
 torch.testing.assert_close(x.grad, torch.tensor([18.0, 36.0]))
 
 # %%
-# By hand: :math:`\text{loss} = 9\,(x_0^2 + x_1^2)`, with slope :math:`18\,x_i`.
-# Now read ``h.grad``. Reading it gives a warning, which tells you what
-# is wrong:
+# By hand: :math:`\text{loss} = 9\,(x_0^2 + x_1^2)`, with slope
+# :math:`18\,x_i`. Now read ``h.grad``. Reading it gives a warning, which tells
+# you what is wrong:
 
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")

@@ -33,11 +33,11 @@ y = (w * x + b) ** 2
 make_dot(y, params={"w": w, "b": b, "x": x, "y": y})
 
 # %%
-# - A **leaf** is a tensor that you made with ``requires_grad=True``. On the site
-#   its border is thick and round; torchviz itself, and so the notebook, paints
-#   it light blue. ``params`` gives it a name.
-# - An **operation** is a plain box. Its name says which rule backward will use:
-#   ``MulBackward0`` is the rule of the multiplication.
+# - A **leaf** is a tensor that you made with ``requires_grad=True``. On the
+#   site its border is thick and round; torchviz itself, and so the notebook,
+#   paints it light blue. ``params`` gives it a name.
+# - An **operation** is a plain box. Its name says which rule backward will
+#   use: ``MulBackward0`` is the rule of the multiplication.
 # - The **output** has a double border (green in torchviz).
 # - The second line in a tensor's box is its shape. ``()`` is a single number.
 #

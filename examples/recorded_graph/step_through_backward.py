@@ -33,9 +33,9 @@ loss = total**2
 
 # %%
 # On the site, the figure below can be played: press *next*, or click on it and
-# use the arrow keys. Each step lights one node, shows what arrives and what the
-# node sends on. With *predict* switched on, you are asked before you see. (The
-# script and the notebook show the picture alone.)
+# use the arrow keys. Each step lights one node, shows what arrives and what
+# the node sends on. With *predict* switched on, you are asked before you see.
+# (The script and the notebook show the picture alone.)
 
 make_dot(loss, params={"w": w, "loss": loss})
 
@@ -90,7 +90,8 @@ for handle in handles:
 # The order
 # ---------
 #
-# The four nodes that you saw above have run. The addition sends to two of them.
+# The four nodes that you saw above have run. The addition sends to two of
+# them.
 
 # Predict first: which node ran last?
 print(steps[-1][0])
@@ -147,8 +148,8 @@ torch.testing.assert_close(w.grad.item(), 64.0)
 # --------------------------------
 #
 # A hook stays until you remove it, and a leaf's node serves every graph that
-# uses the leaf. Without the ``handle.remove()`` above, your recorder would go on
-# noting steps of other graphs:
+# uses the leaf. Without the ``handle.remove()`` above, your recorder would go
+# on noting steps of other graphs:
 
 handle = nodes[-1].register_hook(recorder("left behind"))
 count = len(steps)

@@ -23,9 +23,9 @@ from torchviz import make_dot
 # The chain
 # ---------
 #
-# ``x_1`` is ``x`` as a column, ``x_1_T`` is that column as a row, and row times
-# column is the sum of the squares. ``torch.Tensor.retain_grad`` asks backward
-# to keep the gradients of the two results in between.
+# ``x_1`` is ``x`` as a column, ``x_1_T`` is that column as a row, and row
+# times column is the sum of the squares. ``torch.Tensor.retain_grad`` asks
+# backward to keep the gradients of the two results in between.
 
 x = torch.arange(4.0, requires_grad=True)
 x_1 = x.reshape(4, 1)
@@ -65,8 +65,8 @@ make_dot(total, params={"x": x, "total": total})
 # The gradients
 # -------------
 #
-# The product sends to each factor the other one, in the factor's shape. The row
-# gets nothing else.
+# The product sends to each factor the other one, in the factor's shape. The
+# row gets nothing else.
 
 total.backward()
 # Predict first: the four numbers in x_1_T.grad
@@ -74,8 +74,8 @@ print(x_1_T.grad)
 torch.testing.assert_close(x_1_T.grad, torch.tensor([[0.0, 1.0, 2.0, 3.0]]))
 
 # %%
-# ``x_1`` gets this contribution too, turned back into a column. And it gets what
-# the product sends to its other factor, the column.
+# ``x_1`` gets this contribution too, turned back into a column. And it gets
+# what the product sends to its other factor, the column.
 
 # Predict first: the four numbers in x_1.grad
 print(x_1.grad)
@@ -84,8 +84,8 @@ torch.testing.assert_close(
 )
 
 # %%
-# Twice as much: it is the sum of both ways. And ``x`` is used once only, by the
-# reshape. Its gradient is that of ``x_1`` in another shape:
+# Twice as much: it is the sum of both ways. And ``x`` is used once only, by
+# the reshape. Its gradient is that of ``x_1`` in another shape:
 
 print(x.grad)
 torch.testing.assert_close(x.grad, torch.tensor([0.0, 2.0, 4.0, 6.0]))
@@ -96,8 +96,8 @@ torch.testing.assert_close(x.grad, x_1.grad.reshape(4))
 # ------------------
 #
 # You may suspect the node that the reshape left in the graph. Its name depends
-# on the release: PyTorch 1.13 and 2.0 record ``ReshapeAliasBackward0``, 2.5 and
-# later ones record another node. This run gives:
+# on the release: PyTorch 1.13 and 2.0 record ``ReshapeAliasBackward0``, 2.5
+# and later ones record another node. This run gives:
 
 print(x_1.grad_fn.name())
 
@@ -108,7 +108,7 @@ column = torch.arange(4.0).reshape(4, 1).requires_grad_()
 row = column.T
 row.retain_grad()
 torch.mm(row, column).sum().backward()
-# Predict first: is the gradient of the column still twice that of the row? True or False
+# Predict first: is column.grad still twice row.grad.T? True or False
 print(torch.allclose(column.grad, 2 * row.grad.T))
 torch.testing.assert_close(column.grad, 2 * row.grad.T)
 

@@ -160,8 +160,8 @@ else:
     raise AssertionError("the second step must fail")
 
 # %%
-# With ``retain_graph=True`` the error goes away. But how far back must backward
-# walk in each step? Count the multiplications behind the value.
+# With ``retain_graph=True`` the error goes away. But how far back must
+# backward walk in each step? Count the multiplications behind the value.
 
 state = torch.tensor(1.0)
 lengths = []
@@ -177,9 +177,9 @@ print(lengths)
 assert lengths == [1, 2, 3, 4]
 
 # %%
-# The way back grows with each step, and so does the memory. If you want to carry
-# the value alone, cut it with ``detach()``. Then each step has its own small
-# graph, and plain ``backward()`` works:
+# The way back grows with each step, and so does the memory. If you want to
+# carry the value alone, cut it with ``detach()``. Then each step has its own
+# small graph, and plain ``backward()`` works:
 
 w.grad = None
 state = torch.tensor(1.0)

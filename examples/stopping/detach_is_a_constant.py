@@ -9,8 +9,9 @@ Use detach as a constant
 
 You will be able to predict the gradient of a formula in which one part is detached, and to avoid the trap of shared memory.
 
-Sometimes a value should be used but not trained: a target, a running average, the
-part of another network. ``torch.Tensor.detach`` says "treat this as a constant".
+Sometimes a value should be used but not trained: a target, a running average,
+the part of another network. ``torch.Tensor.detach`` says "treat this as a
+constant".
 
 Know first: ``why_it_adds``, ``leaf_or_not``, ``read_the_picture``.
 """
@@ -42,8 +43,9 @@ total = z.sum()
 make_dot(total, params={"x": x, "total": total})
 
 # %%
-# One way leads back to ``x``. The way through the square is not in the picture:
-# for backward, ``u`` is a constant like 7. And the slope of :math:`7\,x` is 7.
+# One way leads back to ``x``. The way through the square is not in the
+# picture: for backward, ``u`` is a constant like 7. And the slope of
+# :math:`7\,x` is 7.
 
 total.backward()
 # Predict first: the four numbers in x.grad when u = [0, 1, 4, 9] is a constant
@@ -69,8 +71,8 @@ torch.testing.assert_close(x.grad, 2 * x.detach())
 # Is it a copy?
 # -------------
 #
-# It is often said that ``detach`` makes a copy. ``u`` holds 0, 1, 4, 9, as ``y``
-# does. Write 100 into ``u`` and look at ``y``.
+# It is often said that ``detach`` makes a copy. ``u`` holds 0, 1, 4, 9, as
+# ``y`` does. Write 100 into ``u`` and look at ``y``.
 
 y = x * x
 u = y.detach()
@@ -80,8 +82,8 @@ print(y[0].item())
 torch.testing.assert_close(y[0].item(), 100.0)
 
 # %%
-# A new tensor, but not new memory: both share their numbers. If you want a copy
-# of your own, add ``clone()``:
+# A new tensor, but not new memory: both share their numbers. If you want a
+# copy of your own, add ``clone()``:
 
 y = x * x
 u = y.detach().clone()
@@ -94,8 +96,8 @@ torch.testing.assert_close(y[0].item(), 0.0)
 # ------------------
 #
 # Both end without a way back, but at different places. ``detach()`` cuts after
-# the work: the forward run is recorded first. Under ``torch.no_grad`` nothing is
-# recorded at all.
+# the work: the forward run is recorded first. Under ``torch.no_grad`` nothing
+# is recorded at all.
 
 recorded = x * x
 cut = recorded.detach()
@@ -110,9 +112,10 @@ assert never.grad_fn is None
 # What goes wrong: the wrong part is cut
 # --------------------------------------
 #
-# Let a model :math:`m = w\,x` learn that its value at :math:`x = 1` should equal
-# a target: half of its value at :math:`x = 2`, plus 1. The target is meant to
-# stay fixed while :math:`w` learns. Take the squared error at :math:`w = 0`:
+# Let a model :math:`m = w\,x` learn that its value at :math:`x = 1` should
+# equal a target: half of its value at :math:`x = 2`, plus 1. The target is
+# meant to stay fixed while :math:`w` learns. Take the squared error at
+# :math:`w = 0`:
 
 w = torch.tensor(0.0, requires_grad=True)
 target = 0.5 * (w * 2) + 1
@@ -121,8 +124,8 @@ print("target not detached:", w.grad.item())
 torch.testing.assert_close(w.grad.item(), 0.0)
 
 # %%
-# The two ways cancel: moving :math:`w` moves the target by the same amount, and
-# nothing is learned. With the target as a constant 1, the error is
+# The two ways cancel: moving :math:`w` moves the target by the same amount,
+# and nothing is learned. With the target as a constant 1, the error is
 # :math:`(w - 1)^2`, still at :math:`w = 0`.
 
 w.grad = None
@@ -133,7 +136,8 @@ print(w.grad.item())
 torch.testing.assert_close(w.grad.item(), -2.0)
 
 # %%
-# Cut the prediction in place of the target, and there is no gradient to ask for:
+# Cut the prediction in place of the target, and there is no gradient to ask
+# for:
 
 try:
     (((w * 1).detach() - 1.0) ** 2).backward()
