@@ -49,7 +49,7 @@ def docs(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Build the site twice from a clean copy and test it as a reader meets it."""
     python = site_python(session, "tests")
-    session.run(python, "-m", "pytest", *session.posargs)
+    session.run(python, "-m", "pytest", "-n", "auto", *session.posargs)
 
 
 @nox.session(python=False, default=False)
@@ -64,6 +64,15 @@ def live(session: nox.Session) -> None:
         *(*watch, *ignore, "--host", "127.0.0.1", *session.posargs),
         *("docs", "_build/live"),
     )
+
+
+@nox.session(python=False, default=False)
+def record(session: nox.Session) -> None:
+    """Record how a release of PyTorch answers all probes: `nox -s record -- 2.14.1`."""
+    if not session.posargs:
+        session.error("Which release? Name it: nox -s record -- 2.14.1")
+    # Ctrl+C reaches the script as well: it needs some seconds to remove its environment.
+    session.run(*(sys.executable, "conf/probes/record.py", *session.posargs), interrupt_timeout=60)
 
 
 @nox.session(python=False, default=False)

@@ -26,6 +26,7 @@ extensions = [
     "notfound.extension",
     # Ours
     "reading_order",
+    "check_release",
     "stale_pages",
     "rerun_lessons",
     "early_cells",
@@ -35,6 +36,9 @@ extensions = [
     "backward_steps",
     "gallery_pages",
     "prediction",
+    "kink_table",
+    "release_changes",
+    "other_releases",
     "mathml",
     "inventories",
     "literal_links",

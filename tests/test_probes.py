@@ -8,7 +8,7 @@ import textwrap
 
 import pytest
 import torch
-from probes import compare, kink, plain, registry, runner
+from probes import compare, kink, plain, registry, runner, tools
 from probes.kink import Kink
 
 PROBES = registry.load()
@@ -180,6 +180,11 @@ class TestPlainData:
             ("see https://pytorch.org/docs/a.html#b", "see https://pytorch.org/docs/a.html#b"),
             ("a (Triggered internally at ../aten/x.cpp:12.)", "a"),
             ("at autograd.cpp:123", "at autograd.cpp:(number)"),
+            ("sizes differ at /aten/TH.cpp:136", "sizes differ at (path):(number)"),
+            (
+                "no sign\nException raised from f at a.h:1 (most recent call first):\nframe #0",
+                "no sign",
+            ),
             (
                 "Could not run it. This could be because the operator doesn't exist: CPU",
                 "Could not run it.",
@@ -188,6 +193,29 @@ class TestPlainData:
     )
     def test_texts_are_the_same_on_every_machine(self, text, expected):
         assert plain.stable_text(text) == expected
+
+    @pytest.mark.parametrize(
+        ("error", "missing"),
+        [
+            (AttributeError("module 'torch' has no attribute 'func'"), True),
+            (ImportError("cannot import name 'forward_ad'"), True),
+            (TypeError("grad() got an unexpected keyword argument 'k'"), True),
+            (ValueError("Unexpected keyword arguments: use_reentrant,k"), True),
+            (ValueError("Unexpected keyword arguments: k"), False),
+            (TypeError("'int' object is not iterable"), False),
+            (RuntimeError("has no attribute"), False),
+        ],
+    )
+    def test_what_tells_of_a_missing_api(self, error, missing):
+        def ask():
+            raise error
+
+        assert plain.is_missing(error) is missing
+        if missing:
+            with pytest.raises(type(error)):
+                tools.raised(ask)
+        else:
+            assert tools.raised(ask) == f"{type(error).__name__}: {error}"
 
 
 class TestComparison:

@@ -11,7 +11,9 @@ import sys
 import textwrap
 from typing import ClassVar
 
+import check_release
 import pytest
+import tiny
 import torch
 from probes import compare, installed, records, registry, runner
 from probes import record as command
@@ -251,21 +253,14 @@ class TestKnownFacts:
         assert "FutureWarning" not in str(value("2.13.0", "func.jvp_warns"))
 
 
-class TestInstalledRelease:
-    @pytest.mark.skipif(INSTALLED not in RECORDS, reason=f"torch {INSTALLED} has no record")
-    def test_a_fresh_run_of_all_probes_equals_its_record(self):
-        check = installed.compare_installed()
-        assert check.recorded
-        assert not check.disagreements, check.message
-        assert list(check.run["probes"]) == list(RECORDS[INSTALLED]["probes"])
-
-
 TOY = """
     import os, time, torch
     from probes.registry import probe
 
     @probe("toy.a_number", "Which number?")
-    def number(): return torch.tensor(0.5)
+    def number():
+        with open("asked", "a") as file: file.write("once\\n")
+        return torch.tensor(0.5)
 
     @probe("toy.b_process", "Is it quick?")
     def quick():
@@ -284,69 +279,129 @@ def toy_once(tmp_path_factory):
     (package / "toy.py").write_text(textwrap.dedent(TOY))
     with contextlib.chdir(folder):
         command.write(runner.run(areas="toy_areas"), folder / "records")
+    (folder / "asked").unlink()
     return folder
 
 
 @pytest.fixture
 def toy(toy_once, tmp_path, monkeypatch):
-    """A copy of that folder, where workers find the probes; returns the records' folder."""
+    """A copy of that folder, where workers find the probes."""
     shutil.copytree(toy_once, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    return tmp_path / "records"
-
-
-def check(folder, **options):
-    return installed.check_installed(folder=folder, areas="toy_areas", **options)
+    return tmp_path
 
 
 def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+def change_record(folder):
+    path = folder / "records" / f"{INSTALLED}.json"
+    path.write_text(path.read_text().replace("0.5", "0.25"))
+
+
 class TestDisagreements:
-    def test_none(self, toy):
-        found = check(toy)
-        assert found.recorded
-        assert found.message == f"PyTorch {INSTALLED} answers all probes as recorded."
-
-    def test_a_changed_value_is_named_with_both_answers_and_the_remedy(self, toy):
-        path = toy / f"{INSTALLED}.json"
-        path.write_text(path.read_text().replace("0.5", "0.25"))
-        before = contents(toy)
+    def test_each_is_named_with_both_answers_and_the_remedy(self, toy):
+        change_record(toy)
+        (toy / "hang").touch()
+        before = contents(toy / "records")
         with pytest.raises(installed.DisagreementError) as raised:
-            check(toy)
+            installed.check_installed(folder=toy / "records", areas="toy_areas", limit=2.0)
         text = str(raised.value)
-        assert "answers 1 of 2 probes otherwise" in text
-        assert (
-            '  toy.a_number\n    recorded: {"value": 0.25}\n    now:      {"value": 0.5}' in text
-        )
+        assert "answers 2 of 2 probes otherwise" in text
+        for id, old, new in (
+            ("toy.a_number", '{"value": 0.25}', '{"value": 0.5}'),
+            ("toy.b_process", '{"value": "yes"}', '{"timeout": 2.0}'),
+        ):
+            assert f"  {id}\n    recorded: {old}\n    now:      {new}" in text
         assert f"nox -s record -- {INSTALLED}" in text
-        assert contents(toy) == before
+        assert contents(toy / "records") == before
 
-    def test_a_hanging_probe_is_an_answer(self, toy):
-        before = contents(toy)
-        (toy.parent / "hang").touch()
-        with pytest.raises(installed.DisagreementError) as raised:
-            check(toy, limit=1.0)
+    def test_a_new_probe_is_not_in_the_record(self):
+        facts = {"python": "3.11.7", "platform": "Linux x86_64", "probes": {"toy.new": {}}}
+        change = compare.Change("toy.new", None, {"value": True})
+        text = installed.Check("9.9.9", True, [change], facts, facts).message
+        assert 'toy.new\n    recorded: no such probe\n    now:      {"value": true}' in text
+
+
+CONF = """
+extensions = ["check_release"]
+check_release_records = "records"
+check_release_areas = "toy_areas"
+exclude_patterns = ["html"]
+"""
+PAGE = "Title\n=====\n\n.. unrecorded-release::\n"
+
+
+def build(folder):
+    """Build a tiny site without -W; also returns how often the probe was asked so far."""
+    (folder / "conf.py").write_text(CONF)
+    (folder / "index.rst").write_text(PAGE)
+    command = [sys.executable, "-m", "sphinx", folder, folder / "html"]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    asked = folder / "asked"
+    times = len(asked.read_text().split()) if asked.exists() else 0
+    return done.returncode, done.stdout + done.stderr, times
+
+
+class TestBuild:
+    """What the build of the site does with the record of the installed release."""
+
+    def test_it_asks_again_only_after_a_change(self, toy):
+        status, output, asked = build(toy)
+        assert (status, asked) == (0, 1), output
+        assert f"comparing PyTorch {INSTALLED} with its record... done" in output
+        assert tiny.soup(toy).select(".admonition") == []
+        status, output, asked = build(toy)
+        assert (status, asked) == (0, 1), output
+        change_record(toy)
+        before = contents(toy / "records")
+        status, output, asked = build(toy)
+        assert status != 0, output
+        assert asked == 2
+        assert output.count("answers 1 of 2") == 1
         assert (
-            'toy.b_process\n    recorded: {"value": "yes"}\n    now:      {"timeout": 1.0}'
-            in str(raised.value)
+            '  toy.a_number\n    recorded: {"value": 0.25}\n    now:      {"value": 0.5}' in output
         )
-        assert contents(toy) == before
+        assert f"nox -s record -- {INSTALLED}" in output
+        assert contents(toy / "records") == before
+        # It does not take the failed check for a good one.
+        assert not check_release.remembered(toy / "html" / ".doctrees").exists()
 
-    def test_a_new_probe_is_not_in_the_record(self, toy):
-        module = toy.parent / "toy_areas" / "toy.py"
-        more = '\n@probe("toy.c_new", "Is it new?")\ndef new(): return True\n'
-        module.write_text(module.read_text() + more)
-        with pytest.raises(installed.DisagreementError, match=r"toy\.c_new\n.*no such probe"):
-            check(toy)
+    def test_what_the_probes_are_made_of_is_watched(self, tmp_path):
+        record = tmp_path / "record.json"
+        record.write_text("{}")
+        before = check_release.fingerprint(record)
+        assert {f"torch {torch.__version__}", "kinks.py"} <= {
+            word for line in before.splitlines() for word in (line, line.split()[0])
+        }
+        record.write_text("{ }")
+        assert check_release.fingerprint(record) != before
 
-    def test_a_release_without_a_record_says_so(self, toy):
-        (toy / f"{INSTALLED}.json").unlink()
-        found = check(toy)
-        assert not found.recorded
-        assert f"PyTorch {INSTALLED} has no record" in found.message
-        assert f"nox -s record -- {INSTALLED}" in found.message
+    def test_a_truncated_record_stops_it(self, toy):
+        path = toy / "records" / f"{INSTALLED}.json"
+        path.write_text(path.read_text()[:-20])
+        status, output, asked = build(toy)
+        assert status != 0
+        assert asked == 0
+        assert f"{INSTALLED}.json: the record is not whole JSON" in output
+
+    def test_a_release_without_a_record_is_built_and_the_pages_say_so(self, toy):
+        (toy / "records" / f"{INSTALLED}.json").unlink()
+        status, output, asked = build(toy)
+        assert (status, asked) == (0, 0), output
+        assert "build succeeded." in output
+        assert f"PyTorch {INSTALLED} has no record" in output
+        assert f"nox -s record -- {INSTALLED}" in output
+        note = tiny.soup(toy).select_one(".admonition.note").get_text()
+        assert f"PyTorch {INSTALLED}, and how that release answers is not recorded" in note
+
+    @pytest.mark.skipif(INSTALLED not in RECORDS, reason=f"torch {INSTALLED} has no record")
+    def test_the_site_was_built_under_its_record(self, builds):
+        doctrees = builds[0] / "_build" / "doctrees"
+        record = records.path_of(INSTALLED)
+        assert check_release.remembered(doctrees).read_text() == check_release.fingerprint(record)
 
 
 def example(**changes):
@@ -463,16 +518,35 @@ class TestRecording:
             self.record(folder)
         assert "pip offers torch 9.9.9 to none of the Pythons" in str(raised.value)
         assert THIS.path in str(raised.value)
+        assert "No matching distribution found for torch==9.9.9" in str(raised.value)
         assert contents(folder) == before
 
     def test_another_failure_of_pip_is_shown(self, folder, monkeypatch):
         monkeypatch.setenv("PIP_NO_INDEX", "1")
         monkeypatch.setenv("PIP_CONSTRAINT", "/no/such/file")
+        # This environment's pip, which cannot install anything so, in place of a new one.
+        monkeypatch.setattr(command, "python_of", lambda environment: sys.executable)
+        monkeypatch.setattr(command, "install", command.pip_install)
+        before = contents(folder)
         with pytest.raises(
             RecordingError, match=r"pip could not install torch 9\.9\.9(.|\n)*no/such/file"
         ):
             self.record(folder)
-        assert contents(folder) == {"9.9.9.json": records.text_of(self.OLD).encode()}
+        assert contents(folder) == before
+
+    def test_a_release_that_a_constraint_forbids_is_tried_with_the_next_python(
+        self, folder, monkeypatch
+    ):
+        (folder.parent / "constraints").write_text("torch<9\n")
+        monkeypatch.setenv("PIP_NO_INDEX", "1")
+        monkeypatch.setenv("PIP_CONSTRAINT", str(folder.parent / "constraints"))
+        monkeypatch.setattr(command, "python_of", lambda environment: sys.executable)
+        with pytest.raises(command.Unavailable, match=r"torch==9\.9\.9"):
+            command.pip_install("9.9.9", THIS, folder)
+
+    def test_a_python_that_is_not_there_is_named(self, folder):
+        with pytest.raises(RecordingError, match="/no/such/python cannot make an environment"):
+            self.record(folder, pythons=(Interpreter("/no/such/python", "3.11.1"),))
 
     @pytest.mark.parametrize("release", ["2.13", "latest", "2.13.0+cpu", ""])
     def test_what_is_not_a_release(self, folder, release):
@@ -515,7 +589,7 @@ class TestRecording:
         def install(release, interpreter, environment):
             tried.append(interpreter.version)
             if interpreter.version != "3.8.1":
-                raise command.Unavailable
+                raise command.Unavailable("not for this one")
 
         monkeypatch.setattr(command, "install", install)
         pythons = [

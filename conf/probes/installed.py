@@ -1,7 +1,11 @@
-"""Hold the installed release of PyTorch against its record; the build of the site calls this."""
+"""Hold the installed release of PyTorch against its record: ``python -m probes.installed``.
+
+The build of the site runs this. The exit status is 1 where an answer is not the recorded one.
+"""
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from dataclasses import dataclass
@@ -33,12 +37,8 @@ class Check:
     @property
     def message(self) -> str:
         """The finding as text, with both answers of each probe and what to type."""
-        command = records.command(self.release)
         if not self.recorded:
-            return (
-                f"PyTorch {self.release} has no record, so the pages tell of other releases "
-                f"only. To add it: {command}"
-            )
+            return without_record(self.release)
         if not self.disagreements:
             return f"PyTorch {self.release} answers all probes as recorded."
         file = records.path_of(self.release).name
@@ -47,13 +47,21 @@ class Check:
         lines = [
             f"{here} answers {count} otherwise than {file} ({_where(self.record)}):",
             *(_line(change) for change in self.disagreements),
-            f"If the new answers are right, record them: {command}",
+            f"If the new answers are right, record them: {records.command(self.release)}",
         ]
         return "\n".join(lines)
 
 
 class DisagreementError(Exception):
     """The installed release does not answer as its record says."""
+
+
+def without_record(release: str) -> str:
+    """What there is to say where the installed release has no record."""
+    return (
+        f"PyTorch {release} has no record, so the pages tell of other releases only. "
+        f"To add it: {records.command(release)}"
+    )
 
 
 def _where(facts: dict[str, Any]) -> str:
@@ -83,22 +91,27 @@ def check_installed(
         records.RecordError: the record is damaged.
         runner.RunError: torch does not start.
     """
-    check = compare_installed(python, folder, limit, areas)
-    if check.disagreements:
-        raise DisagreementError(check.message)
-    return check
-
-
-def compare_installed(
-    python: str = sys.executable,
-    folder: Path = records.FOLDER,
-    limit: float = runner.LIMIT,
-    areas: str = runner.AREAS,
-) -> Check:
-    """The same, but disagreements are only returned."""
     release = runner.release_of(python)
     if release not in records.releases(folder):
         return Check(release, False, [], {}, {})
     record = records.read(release, folder)
     run = runner.run(python, limit, areas)
-    return Check(release, True, compare.changes(record, run), record, run)
+    check = Check(release, True, compare.changes(record, run), record, run)
+    if check.disagreements:
+        raise DisagreementError(check.message)
+    return check
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m probes.installed", description=__doc__)
+    parser.add_argument("--records", type=Path, default=records.FOLDER, help="their folder")
+    parser.add_argument("--areas", default=runner.AREAS, help="the package of the probes")
+    options = parser.parse_args()
+    try:
+        print(check_installed(folder=options.records, areas=options.areas).message)
+    except (DisagreementError, records.RecordError, runner.RunError) as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -54,11 +54,12 @@ _STABLE = [
     (re.compile(r" '[\w:.]+' is only available for these.*", re.DOTALL), ""),
     (re.compile(r"\s*\(Triggered internally at .*?\)"), ""),
     (re.compile(r"\n\nAt:\n.*", re.DOTALL), ""),
+    (re.compile(r"\s*Exception raised from .*\(most recent call first\).*", re.DOTALL), ""),
     # Paths, but not the addresses of web pages.
     (re.compile(r"(?<![\w/:.])/(?:[\w.+-]+/)+[\w.+-]+|\b[A-Za-z]:\\[^\s\"']+"), "(path)"),
     (re.compile(r"\b0x[0-9a-fA-F]+"), "(address)"),
     (re.compile(r"\bline \d+"), "line (number)"),
-    (re.compile(r"(\.(?:py|cpp|h)):\d+"), r"\1:(number)"),
+    (re.compile(r"(\.(?:py|cpp|h)|\(path\)):\d+"), r"\1:(number)"),
 ]
 
 
@@ -71,8 +72,11 @@ def stable_text(text: str) -> str:
 
 def is_missing(error: BaseException) -> bool:
     """Whether the error says that this release lacks what was asked for."""
-    lacks = isinstance(error, TypeError) and "unexpected keyword argument" in str(error)
-    return lacks or isinstance(error, (AttributeError, ImportError))
+    if isinstance(error, (AttributeError, ImportError)):
+        return True
+    if isinstance(error, ValueError):  # so checkpoint says it, before it knew this argument
+        return str(error).startswith("Unexpected keyword arguments: use_reentrant")
+    return isinstance(error, TypeError) and "unexpected keyword argument" in str(error)
 
 
 def name_of(error: BaseException) -> str:

@@ -42,7 +42,7 @@ class Interpreter(NamedTuple):
 
 
 class Unavailable(Exception):  # noqa: N818 -- not yet an error: another Python may have it
-    """pip offers this release to no Python of this version."""
+    """pip offers this release to no Python of this version; the argument is what pip said."""
 
 
 def interpreters() -> list[Interpreter]:
@@ -93,7 +93,15 @@ def install(release: str, interpreter: Interpreter, environment: Path) -> None:
     if environment.exists():
         shutil.rmtree(environment)
     environment.parent.mkdir(parents=True, exist_ok=True)
-    subprocess.run([interpreter.path, "-m", "venv", str(environment)], check=True)
+    try:
+        subprocess.run([interpreter.path, "-m", "venv", str(environment)], check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise RecordingError(f"{interpreter.path} cannot make an environment: {error}") from None
+    pip_install(release, interpreter, environment)
+
+
+def pip_install(release: str, interpreter: Interpreter, environment: Path) -> None:
+    """Put torch and NumPy into an environment; see ``install``."""
     numpy = "numpy" if records.release_order(release) >= NUMPY_2 else "numpy<2"
     # Some gigabytes that are used once: no copy of them is kept in pip's cache.
     options = ["--quiet", "--no-cache-dir", "--disable-pip-version-check"]
@@ -111,8 +119,11 @@ def install(release: str, interpreter: Interpreter, environment: Path) -> None:
     if done.returncode == 0:
         return
     lines = [line for line in done.stderr.splitlines() if not line.startswith("WARNING")]
-    if any(f"No matching distribution found for torch=={release}" in line for line in lines):
-        raise Unavailable
+    # The second is what pip says where a constraint of the user's forbids the release.
+    refusals = f"No matching distribution found for torch=={release}", f"install torch=={release}"
+    for line in lines:
+        if any(refusal in line for refusal in refusals):
+            raise Unavailable(line)
     raise RecordingError(
         f"pip could not install torch {release} for Python {interpreter.version}:\n"
         + "\n".join(lines[-8:])
@@ -137,13 +148,14 @@ def make_environment(release: str, pythons: list[Interpreter], environment: Path
         )
         try:
             return install(release, interpreter, environment)
-        except Unavailable:
-            continue
+        except Unavailable as unavailable:
+            reason = unavailable
     tried = ", ".join(f"{found.version} ({found.path})" for found in pythons)
     raise RecordingError(
         f"pip offers torch {release} to none of the Pythons of this machine: {tried}. "
-        "Is there such a release? If so, install a Python that it supports "
-        "(https://pypi.org/project/torch names them)."
+        f"The last answer: {reason} "
+        "Is there such a release, and does no constraint of yours forbid it (pip config list)? "
+        "Then install a Python that it supports (https://pypi.org/project/torch names them)."
     )
 
 

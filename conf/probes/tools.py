@@ -36,10 +36,12 @@ def names(tensor: torch.Tensor) -> list[str]:
 
 
 def raised(function: Callable[[], Any]) -> str:
-    """The error of the call, as text, also where it is of a kind that tells of a missing API."""
+    """The error of the call, as text."""
     try:
         function()
     except Exception as error:
+        if is_missing(error):
+            raise
         return described(error)
     return "no error"
 

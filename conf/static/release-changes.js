@@ -7,12 +7,12 @@
   if (!steps.length) {
     return;
   }
+  const PARTS = ".answer > b, .answer > span";
   const changes = [...document.querySelectorAll(".release-change")].map((element) => ({
     element,
     ...element.dataset,
-    names: [...element.querySelectorAll("dt")],
-    answers: [...element.querySelectorAll("dd")],
-    own: [...element.querySelectorAll("dt, dd")].map((part) => part.innerHTML),
+    // Release and answer, before and after.
+    own: [...element.querySelectorAll(PARTS)].map((part) => part.innerHTML),
   }));
   const number = (release) =>
     release.split(".").reduce((sum, part) => sum * 1000 + Number(part), 0);
@@ -41,14 +41,12 @@
 
   // The answers of a change as the page was made, or put in from elsewhere.
   const fill = ({ element, own }, parts = own) => {
-    [...element.querySelectorAll("dt, dd")].forEach((part, place) => {
+    [...element.querySelectorAll(PARTS)].forEach((part, place) => {
       if (part.innerHTML !== parts[place]) {
         part.innerHTML = parts[place];
       }
     });
   };
-  const name = (release) => `${release}<span class="colon">:</span>`;
-
   const between = (start, end) => {
     const found = new Map();
     for (const change of changes) {
@@ -60,9 +58,7 @@
       // Newest first on the page.
       const [last, first] = [history[0], history.at(-1)];
       const [before, after] = [first.own[1], last.own[3]];
-      return before === after
-        ? []
-        : [[last, [name(start), before, name(end), after]]];
+      return before === after ? [] : [[last, [start, before, end, after]]];
     });
   };
 

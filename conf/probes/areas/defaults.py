@@ -227,14 +227,19 @@ def std_of_two():
 
 @probe("defaults.optimizer_foreach_on_cpu", "Is foreach of SGD on by default on the CPU?")
 def optimizer_foreach_on_cpu():
-    return torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=0.1).defaults["foreach"]
+    return torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=0.1).defaults.get(
+        "foreach", "no such argument"
+    )
 
 
 @probe("defaults.checkpoint_early_stop", "Is early stopping of checkpoint on by default?")
 def checkpoint_early_stop():
     from torch.utils import checkpoint
 
-    return checkpoint._enable_checkpoint_early_stop
+    flag = checkpoint._enable_checkpoint_early_stop
+    if flag is None:  # no override of the argument, which later releases have
+        flag = inspect.signature(checkpoint.checkpoint).parameters["early_stop"].default
+    return flag
 
 
 @probe(

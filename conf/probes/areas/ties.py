@@ -80,14 +80,14 @@ tie("quantile_between_two", "torch.quantile(x, 0.5)", [1.0, 1.0])
 tie("unique_values", "torch.unique(x).sum()", [1.0, 1.0])
 
 # -- pooling and scattering --------------------------------------------------------------------
-tie("max_pool1d", "F.max_pool1d(x, 2).sum()", [[1.0, 1.0]])
+tie("max_pool1d", "F.max_pool1d(x, 2).sum()", [[[1.0, 1.0]]])
 tie("max_pool2d", "F.max_pool2d(x, 2).sum()", [[[1.0, 1.0], [1.0, 1.0]]])
 tie(
     "max_pool2d_overlapping",
     "F.max_pool2d(x, 2, stride=1).sum()",
     [[[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]],
 )
-tie("adaptive_max_pool1d", "F.adaptive_max_pool1d(x, 1).sum()", [[1.0, 1.0]])
+tie("adaptive_max_pool1d", "F.adaptive_max_pool1d(x, 1).sum()", [[[1.0, 1.0]]])
 tie(
     "scatter_reduce_amax",
     "torch.zeros(1).scatter_reduce(0, torch.tensor([0, 0]), x, 'amax', include_self=False).sum()",
