@@ -336,6 +336,7 @@ class TestTinySite:
         assert headings == ["A lesson", "In other releases", "Exercises"]
         rows = soup.select("table.other-releases tbody tr")
         assert rows[0].a["href"] == "../../index.html#kinks-relu-at-0"
+        assert rows[1].a["href"] == "../../releases.html#kinks-number-2-0-0"
         answers = [" ".join(row.select("td")[1].get_text().split()) for row in rows]
         assert answers == ["0 from 2.0.0 on 1 up to 1.9.0", "2 from 2.0.0 on 1 up to 1.9.0"]
         toc = tiny.soup(tiny_site, "lessons/first/a_lesson").select('a[href="#in-other-releases"]')
@@ -422,15 +423,19 @@ class TestPages:
     def test_clamp_changes_in_2_14(self, rows):
         assert rows["kinks-clamp-min-at-0"][4] == "0, valid from 2.14.1 on 1, valid up to 2.13.0"
 
-    def test_links_of_lessons_lead_to_rows(self, site, rows):
+    def test_links_of_lessons_lead_to_rows_and_changes(self, site, rows):
         links = page(site / "lessons" / "kinks" / "clamp_against_relu.html").select(
             ".other-releases a"
         )
         assert len(links) > 2
+        changes = page(site / "releases.html").select(".release-change")
+        anchors = {
+            "../../kinks.html": set(rows),
+            "../../releases.html": {change["id"] for change in changes},
+        }
         for link in links:
-            target, _, row = link["href"].partition("#")
-            assert target == "../../kinks.html"
-            assert row in rows
+            target, _, place = link["href"].partition("#")
+            assert place in anchors[target]
 
     def test_the_pages_are_not_too_heavy(self, site):
         import gzip
@@ -542,6 +547,7 @@ class TestBrowser:
         axe = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
         width = {"light": 1280, "dark": 360}[scheme]
         tab = open_page(name, color_scheme=scheme, viewport={"width": width, "height": 800})
+        tab.evaluate("document.querySelectorAll('[hidden]').forEach((part) => part.remove())")
         tab.evaluate(axe)
         violations = tab.evaluate("axe.run()")["violations"]
         assert [(found["id"], found["nodes"][0]["html"][:120]) for found in violations] == []

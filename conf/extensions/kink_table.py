@@ -32,18 +32,25 @@ def anchor(id: str) -> str:
     return id.replace(".", "-").replace("_", "-")
 
 
-def row_link(probe: dict[str, Any], docname: str) -> addnodes.pending_xref:
-    """A kink's question as a link to its row, from the page ``docname``."""
+def question_link(probe: dict[str, Any], docname: str, label: str) -> addnodes.pending_xref:
+    """A probe's question, on the page ``docname``, as a link to what has the label."""
     link = addnodes.pending_xref(
         refdoc=docname,
         refdomain="std",
         reftype="ref",
-        reftarget=anchor(probe["id"]),
+        reftarget=label,
         refexplicit=True,
         refwarn=True,
     )
     link += question(probe)
     return link
+
+
+def note_label(env, label: str, id: str, title: str) -> None:
+    """Let ``{ref}`` find the anchor ``id`` of the page that is being read."""
+    labels = env.get_domain("std")
+    labels.labels[label] = (env.docname, id, title)
+    labels.anonlabels[label] = (env.docname, id)
 
 
 class KinkTable(SphinxDirective):
@@ -61,10 +68,7 @@ class KinkTable(SphinxDirective):
         ]
         for kink in kinks:
             name = anchor(kink["id"])
-            title = f"{kink['expression']} at {kink['place']}"
-            labels = self.env.get_domain("std")
-            labels.labels[name] = (self.env.docname, name, title)
-            labels.anonlabels[name] = (self.env.docname, name)
+            note_label(self.env, name, name, f"{kink['expression']} at {kink['place']}")
         self.env.metadata[self.env.docname]["has_kinks"] = True
         return [table([row(kink, material.records) for kink in kinks])]
 

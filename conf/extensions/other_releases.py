@@ -13,14 +13,16 @@ the end.
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Container
 from pathlib import Path
 
 import probe_facts
 from answer_words import changing_keys, chosen, kind_of, kink_lines, lines, runs
 from docutils import nodes
-from kink_table import row_link
+from kink_table import anchor, question_link
 from literal_links import lesson_pages
 from probe_facts import question, recorded
+from release_changes import ever_changed, label
 from sphinx.errors import ExtensionError
 
 TITLE = "In other releases"
@@ -54,8 +56,15 @@ def read_mapping(path: Path, ids: list[str], lessons: set[str]) -> dict[str, lis
     return found
 
 
-def section(probes: list[dict], records: list[dict], docname: str, *, link: bool) -> nodes.section:
-    """The section for these probes (entries of ``facts["probes"]``)."""
+def section(
+    probes: list[dict], records: list[dict], docname: str, extensions: Container[str]
+) -> nodes.section:
+    """The section for these probes (entries of ``facts["probes"]``).
+
+    Args:
+        extensions: a question is a link to the table of kinks, or to the changes, where these
+            extensions are there.
+    """
     made = nodes.section("", nodes.title("", TITLE), ids=["in-other-releases"])
     made["names"] = ["in other releases"]
     made += nodes.paragraph(
@@ -71,7 +80,12 @@ def section(probes: list[dict], records: list[dict], docname: str, *, link: bool
     )
     body = nodes.tbody()
     for probe in probes:
-        asked = row_link(probe, docname) if link and "place" in probe else question(probe)
+        if "place" in probe and "kink_table" in extensions:
+            asked = question_link(probe, docname, anchor(probe["id"]))
+        elif "release_changes" in extensions and ever_changed(probe["id"], records):
+            asked = question_link(probe, docname, label(probe["id"]))
+        else:
+            asked = question(probe)
         body += _row([nodes.paragraph("", "", asked)], _answers(probe, records))
     group += body
     made += nodes.table("", group, classes=["other-releases", "colwidths-auto"])
@@ -158,8 +172,7 @@ def _on_read(app, doctree: nodes.document) -> None:
     for path in material.files:
         env.note_dependency(str(path))
     probes = [material.probes[id] for id in ids]
-    link = "kink_table" in app.extensions
-    insert(doctree, section(probes, material.records, env.docname, link=link))
+    insert(doctree, section(probes, material.records, env.docname, app.extensions))
     env.metadata[env.docname]["has_other_releases"] = True
 
 

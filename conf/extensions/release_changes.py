@@ -31,7 +31,7 @@ from typing import Any
 import probe_facts
 from answer_words import changing_keys, chosen, kind_of, kink_lines, lines
 from docutils import nodes
-from kink_table import anchor, row_link
+from kink_table import anchor, note_label, question_link
 from probe_facts import question, recorded
 from probes import compare, records
 from sphinx.errors import ExtensionError
@@ -160,8 +160,25 @@ class ReleaseChanges(SphinxDirective):
             self.env.note_dependency(str(file))
         advice = read_advice(advice_file, list(material.probes))
         self.env.metadata[self.env.docname]["has_changes"] = True
-        steps = reversed(list(pairwise(material.records)))
-        return [step for pair in steps for step in _step(*pair, material, advice, self.env)]
+        steps = [_step(*pair, material, advice, self.env) for pair in pairwise(material.records)]
+        # The newest change of a probe has the label.
+        for entry in (entry for step in steps for entry in step.findall(release_change)):
+            note_label(self.env, label(entry["probe"]), entry["ids"][0], entry.astext())
+        return steps[::-1]
+
+
+def label(id: str) -> str:
+    """What ``{ref}`` calls the newest change of a probe: ``change-hooks-retain-grad-then-hook``."""
+    return f"change-{anchor(id)}"
+
+
+def ever_changed(id: str, all_records: list[dict]) -> bool:
+    """Whether the page has a change of the probe."""
+    return any(
+        not only_forward_mode_came(change)
+        for old, new in pairwise(all_records)
+        for change in changed(old, new, [id])
+    )
 
 
 def changed(old: dict, new: dict, ids) -> list[compare.Change]:
@@ -179,7 +196,7 @@ def only_forward_mode_came(change: compare.Change) -> bool:
     return keys == {"forward"} and change.old["value"]["forward"] == "no forward mode"
 
 
-def _step(old: dict, new: dict, material, advice: list[Advice], env) -> list[nodes.section]:
+def _step(old: dict, new: dict, material, advice: list[Advice], env) -> nodes.section:
     names = old["release"], new["release"]
     changes = changed(old, new, material.probes)
     id = f"{names[0]}-to-{names[1]}".replace(".", "-")
@@ -208,7 +225,7 @@ def _step(old: dict, new: dict, material, advice: list[Advice], env) -> list[nod
             group += [_entry(change, names, material, env) for change in covered]
             part += group
         section += part
-    return [section]
+    return section
 
 
 def area_title(area: str) -> str:
@@ -301,7 +318,7 @@ def _entry(change: compare.Change, names: tuple[str, str], material, env) -> rel
     entry = release_change(probe=change.id, old=names[0], new=names[1])
     entry["ids"] = [f"{anchor(change.id)}-{names[1].replace('.', '-')}"]
     linked = "place" in probe and "kink_table" in env.app.extensions
-    asked = row_link(probe, env.docname) if linked else question(probe)
+    asked = question_link(probe, env.docname, anchor(probe["id"])) if linked else question(probe)
     entry += nodes.paragraph("", "", asked, classes=["release-question"])
     # What differs between any two records is shown in every step: so the answers of two
     # releases that are not neighbours can be put side by side.

@@ -25,4 +25,6 @@ try:
     answers = runner.run(limit=options.limit, progress=_progress)
 except runner.RunError as error:
     sys.exit(str(error))
+except KeyboardInterrupt:
+    sys.exit(130)  # record.py says what it means
 options.output.write_text(json.dumps(answers), encoding="utf-8")
