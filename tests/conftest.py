@@ -17,6 +17,8 @@ OFFLINE = {
     name: "http://127.0.0.1:9"
     for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 }
+# Sphinx colours its messages under CI, which would split what the tests look for.
+os.environ["NO_COLOR"] = "1"
 # One build of the test run asks PyTorch all probes; that is enough.
 NO_CHECK = ("-D", "check_release=0")
 

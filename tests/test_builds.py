@@ -41,6 +41,7 @@ def keep_one_lesson(folder):
     for page in (folder / "docs").rglob("*.md"):
         if page.name != "index.md" or page.parent.name == "contribute":
             page.unlink()
+    (folder / "docs" / "records" / "lessons.toml").write_text("[lessons]\n")
     (folder / "docs" / "index.md").write_text("# Home\n\n```{toctree}\nlessons/index\n```\n")
     text = (folder / "examples" / "first_gradients" / "first_gradient.py").read_text()
     assert "``backward_adds``" not in text

@@ -206,10 +206,15 @@ with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     in_float32 = passes(layer, x)
 print(caught[0].message)
-# Predict first: does the same layer pass in float64? True or False
-print(passes(layer.double(), x.detach().double().requires_grad_()))
 assert not in_float32
-assert passes(layer, x.detach().double().requires_grad_())
+
+# %%
+# The same layer, with weights and input in float64:
+
+x = x.detach().double().requires_grad_()
+# Predict first: does it pass? True or False
+print(passes(layer.double(), x))
+assert passes(layer, x)
 
 # %%
 # The other one: a function with random numbers. The two calls of one
