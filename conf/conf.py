@@ -97,6 +97,8 @@ rerun_lessons_modules = [
 
 # -- Pages in Markdown ---------------------------------------------------------------------
 nb_execution_mode = "cache"
+# How a cell's output is cut into pieces depends on timing.
+nb_merge_streams = True
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
 nb_execution_timeout = 120

@@ -55,3 +55,10 @@ def test_verdict(answers, typed, output, status):
 )
 def test_hint(answers, typed, wanted, hint):
     assert answers("compareNumbers", typed, wanted)["text"] == hint
+
+
+def test_a_place_in_a_matrix(answers):
+    wanted = [1, 2, 3, 4, 5, 6]
+    hint = answers("compareNumbers", "1 2 3 -4 5 0", wanted, False, 3)["text"]
+    assert "Row 2, column 1: you said -4 (your sign is the other way round)." in hint
+    assert "Row 2, column 3: you said 0 (the run gives another number)." in hint

@@ -1,6 +1,7 @@
 """The sentences of a step: each rule is held against what PyTorch's node really sends."""
 
 import math
+import re
 
 import backward_rules
 import backward_trace
@@ -329,6 +330,64 @@ class TestRules:
         assert first.tolist() == [0.0, 0.0, 0.0]
         assert rule(type(node).__name__, 0) is None
 
+    @pytest.mark.parametrize(
+        ("function", "inputs"),
+        [
+            (lambda x, z: torch.add(x, z, alpha=3), [a, b]),
+            (lambda x, z: torch.sub(x, z, alpha=0.5), [a, b]),
+            (lambda x, z: torch.rsub(x, z, alpha=-2), [a, b]),
+            (lambda x, z, w: torch.addmm(x, z, w, beta=2, alpha=5), [square, matrix, other]),
+        ],
+    )
+    def test_a_factor_that_the_call_gave_is_named(self, function, inputs):
+        """Where all factors were 1, the node would send what the rule without them says."""
+        with backward_trace.Recorder() as recorder:
+            leaves = [tensor.clone().requires_grad_() for tensor in inputs]
+            digraph = torchviz.make_dot(y := function(*leaves))
+        op, scalars = type(y.grad_fn).__name__, None
+        for node in recorder.trace(digraph)["nodes"].values():
+            if node["op"] == op:
+                scalars = node["scalars"]
+        _, g, y, sent = node_sends(function, inputs)
+        for index, gradient in enumerate(sent):
+            found = rule(op, index, scalars)
+            assert "where the call gave one" not in found.words
+            factor = re.search(r" times (-?[\d.]+)$", found.words)
+            expected = value_of(found, g, inputs, y) * (float(factor[1]) if factor else 1)
+            torch.testing.assert_close(gradient, expected)
+            ones = rule(op, index, {"alpha": 1, "beta": 1})
+            assert not re.search(r"alpha|beta|times 1", ones.words)
+        assert any(re.search(r"times -?\d", rule(op, i, scalars).words) for i in range(len(sent)))
+
+    @pytest.mark.parametrize("exponent", [0, 1, 2, 3, 0.5, -1.0])
+    def test_a_power_names_its_exponent(self, exponent):
+        _, g, _, sent = node_sends(lambda x: x**exponent, [positive])
+        words = rule("PowBackward0", 0, {"exponent": exponent}).words
+        meaning = {
+            "0, since the exponent is 0": torch.zeros(3),
+            "the gradient unchanged": g,
+            "the gradient times 2 times the input": g * 2 * positive,
+            "the gradient times 3 times the input to the power of 2": g * 3 * positive**2,
+            "the gradient times 0.5 times the input to the power of -0.5": g * 0.5 / positive**0.5,
+            "the gradient times -1 times the input to the power of -2": -g / positive**2,
+        }
+        torch.testing.assert_close(sent[0], meaning[words])
+
+    def test_a_change_in_place_sends_its_own_rule_s_gradient_to_the_part(self):
+        def changed(x, z):
+            y = x.clone()
+            y[1].mul_(z)
+            return y
+
+        factor = torch.tensor([5.0, 6.0, 7.0])
+        node, g, _, sent = node_sends(changed, [matrix, factor])
+        op = type(node).__name__
+        assert op == "CopySlices"
+        assert "except for the part that was changed in place" in rule(op, 0).words
+        torch.testing.assert_close(sent[0], torch.stack([g[0], g[1] * factor]))
+        assert rule(op, 1).words.startswith("what the operation that changed a part")
+        torch.testing.assert_close(sent[1], g[1] * matrix[1])
+
     def test_a_copy_into_a_tensor_overwrites_what_was_there(self):
         def overwrite(x, y):
             return x.clone().copy_(y)
@@ -408,19 +467,21 @@ class TestSentences:
             "that input."
         )
         assert "to its second input the piece" in sentence("StackBackward0", [False, True])
+        assert "to its first input and its third input the piece" in (
+            sentence("StackBackward0", [True, False, True])
+        )
 
     def test_what_differs_at_equal_values_is_said_once_and_last(self):
         assert sentence("MaximumBackward0", [True, True]) == (
-            "MaximumBackward0 sends to its first input the gradient where that input is the "
-            "larger one, and 0 elsewhere; and to its second input the gradient where that input "
-            "is the larger one, and 0 elsewhere. "
+            "MaximumBackward0 sends to each of its inputs the gradient where that input is the "
+            "larger one, and 0 elsewhere. "
             "How equal values share it depends on the form of the call and on the release."
         )
 
     def test_every_sentence_starts_with_its_node_and_ends(self):
         for name, rules in RULES.items():
             text = sentence(f"{name}Backward0", [True] * len(rules))
-            assert text.startswith(f"{name}Backward0 sends to its ")
+            assert re.match(rf"{name}Backward0 sends to (each of )?its ", text)
             assert text.endswith(".")
             assert ". " not in text or any(found.note for found in rules)
 
@@ -449,6 +510,29 @@ class TestStepSentences:
         )
         assert texts["SumBackward0"] == (
             "SumBackward0 sends to its input the gradient once for each number that was summed."
+        )
+
+    def test_a_leaf_without_a_name(self):
+        def graph():
+            return a.clone().requires_grad_().sum(), {}
+
+        texts = self.sentences(graph, lambda y, _: y.backward())
+        assert texts["AccumulateGrad"] == (
+            "AccumulateGrad stores the gradient that arrived in the leaf's .grad, which was None."
+        )
+
+    def test_numbers_of_the_call_stand_in_the_sentence(self):
+        def graph():
+            x = a.clone().requires_grad_()
+            return (x + x * x).sum() ** 3, {"x": x}
+
+        texts = self.sentences(graph, lambda y, _: y.backward())
+        assert texts["AddBackward0"] == (
+            "AddBackward0 sends to each of its inputs the gradient unchanged."
+        )
+        assert texts["PowBackward0"] == (
+            "PowBackward0 sends to its input the gradient times 3 times the input to the power "
+            "of 2."
         )
 
     def test_a_gradient_that_is_there_already_is_added_to(self):

@@ -87,10 +87,12 @@ class TestText:
         trace = traced(x * x, x=x)
         multiplication, leaf_step = lists(trace)[0]
         assert multiplication[2:] == [
-            "Sends to AccumulateGrad of x, first input: 3.",
-            "Sends to AccumulateGrad of x, second input: 3.",
+            "Sends to AccumulateGrad of x, for the first input: 3.",
+            "Sends to AccumulateGrad of x, for the second input: 3.",
         ]
-        assert leaf_step[1].startswith("Arrives: 6. = 3. (from MulBackward0, first input) + 3.")
+        assert leaf_step[1].startswith(
+            "Arrives: 6. = 3. (from MulBackward0, for its first input) + 3."
+        )
 
     def test_the_ledger_of_a_leaf(self):
         x = leaf(3.0)
@@ -105,6 +107,15 @@ class TestText:
         h.retain_grad()
         trace = traced(h * 5, x=x, h=h)
         assert "h.grad: before None + added 5. = after 5." in step(trace, "ExpBackward0")
+
+    def test_tensors_without_a_name(self):
+        h = leaf(3.0).exp()
+        h.retain_grad()
+        trace = traced(h * 5)
+        change = "before None + added 5. = after 5."
+        assert f"the retained tensor's .grad: {change}" in step(trace, "ExpBackward0")
+        assert step(trace, "AccumulateGrad")[2].startswith("the leaf's .grad: before None")
+        assert values(trace)[-1]["question"] == "What is the leaf's .grad after this step?"
 
     def test_a_gradient_that_is_none(self):
         class Deaf(Function):
@@ -209,6 +220,12 @@ class TestPlayerData:
         assert values(trace)[-1]["wanted"] == wanted
         assert "real part and imaginary part" in values(trace)[-1]["question"]
 
+    def test_the_columns_of_a_matrix_are_counted(self):
+        m = leaf([[1.0, 2.0], [3.0, 4.0]])
+        first, *_, last = values(traced((m * 2).sum(0).sum(), m=m))
+        assert "columns" not in first
+        assert last["columns"] == "2"
+
     def test_infinity_and_nan_are_asked_for(self):
         x = leaf(0.0, 1.0)
         trace = traced((x.sqrt() * torch.tensor([1.0, float("nan")])).sum(), x=x)
@@ -226,8 +243,10 @@ def test_a_figure_that_no_call_passed_stays_as_it_is():
 
 
 def test_the_scripts_are_small():
-    scripts = [STATIC / name for name in ("answers.js", "prediction.js", "backward-player.js")]
-    assert sum(len(gzip.compress(script.read_bytes())) for script in scripts) < 12_000
+    """All scripts of the site together, as a server would send them."""
+    sizes = {file.name: len(gzip.compress(file.read_bytes())) for file in STATIC.glob("*.js")}
+    assert {"answers.js", "prediction.js", "backward-player.js"} <= sizes.keys()
+    assert sum(sizes.values()) <= 12_000
 
 
 SVG = """<svg xmlns="http://www.w3.org/2000/svg" width="{width}pt" height="9pt" id="graph-{name}"

@@ -110,6 +110,18 @@ class TestNumbers:
         received = {s["node"]: text(s["arrives"][0]) for s in trace.runs[0]["steps"]}
         assert [received[sent["to"]] for sent in sends] == ["[0.2000]", "[-0.0800]"]
 
+    def test_numbers_that_the_call_gave_are_kept_where_a_rule_needs_them(self):
+        def graph():
+            x = leaf(1.0, 2.0)
+            return torch.add(x.exp(), x**-1.0, alpha=3) * 5 + x ** float("inf")
+
+        nodes = trace_of(graph, lambda y: None).data["nodes"].values()
+        given = [(node["op"], node.get("scalars")) for node in nodes]
+        assert ("AddBackward0", {"alpha": 3}) in given
+        assert ("PowBackward0", {"exponent": -1.0}) in given
+        assert ("PowBackward0", None) in given, "JSON has no infinity"
+        assert ("MulBackward0", None) in given
+
     def test_a_tensor_used_twice_shows_its_sum_as_parts(self):
         x = leaf(3.0)
         trace = trace_of(lambda: x * x + x.exp(), lambda y: y.backward())
@@ -571,13 +583,13 @@ class TestNumbers:
     def test_a_graph_drawn_after_backward_or_never_run_has_no_runs(self):
         x = leaf(1.0)
         with Recorder() as recorder:
-            y = x * 2
+            y = x**2 + x**x
             y.backward()
             late = torchviz.make_dot(y)
-            never = torchviz.make_dot(x * 3)
+            never = torchviz.make_dot(x**2 + x**x)
         for picture in (late, never):
             assert recorder.trace(picture)["runs"] == []
-            assert len(recorder.trace(picture)["nodes"]) == 2
+            assert len(recorder.trace(picture)["nodes"]) == 4
 
     def test_a_picture_of_a_leaf_has_nothing_to_step_through(self):
         x = leaf(1.0)
@@ -845,6 +857,18 @@ PROGRAMS = {
             y.backward(create_graph=True)
         x.grad = None
         """,
+    "saved_tensors_are_not_unpacked": """
+        def unpack(tensor):
+            print("unpacked")
+            return tensor
+
+        with torch.autograd.graph.saved_tensors_hooks(lambda tensor: tensor, unpack):
+            x = torch.ones(2, 2, requires_grad=True)
+            y = torch.addmm(x, x, x, alpha=2) ** x + x**2 + 2.0**x
+        make_dot(y)
+        print("drawn")
+        y.sum().backward()
+        """,
     "batched_gradients": """
         x = torch.ones(3, requires_grad=True)
         y = x * x
@@ -954,19 +978,39 @@ class TestNeutrality:
 
 class TestLessons:
     @pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
-    def test_a_lesson_prints_the_same_with_and_without_recording(self, lesson, monkeypatch):
+    def test_a_lesson_prints_and_leaves_the_same_with_and_without_recording(
+        self, lesson, monkeypatch
+    ):
         monkeypatch.chdir(lesson.parent)
         monkeypatch.setattr(warnings, "formatwarning", warnings.formatwarning)
-        printed = []
+        printed, results = [], []
         for recording in (contextlib.nullcontext(), Recorder()):
             output = io.StringIO()
             with warnings.catch_warnings(), recording, _printing_to(output):
                 fresh_torch.reset_torch({}, str(lesson))
-                runpy.run_path(str(lesson))
+                variables = runpy.run_path(str(lesson))
             printed.append(output.getvalue())
+            results.append(_tensors(variables))
         torch.set_warn_always(False)
         assert printed[0] == printed[1]
         assert printed[0].strip()
+        assert results[0] == results[1]
+        assert results[0]
+
+
+def _tensors(variables):
+    """Each tensor that a lesson leaves: its numbers, its .grad, and how often it was written."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of reading the .grad of a non-leaf
+        return {
+            name: (repr(t), str(t.grad_fn and t.grad_fn.name()), repr(t.grad), _version(t))
+            for name, t in variables.items()
+            if torch.is_tensor(t)
+        }
+
+
+def _version(tensor):
+    return None if tensor.is_inference() else tensor._version
 
 
 class TestAfterwards:

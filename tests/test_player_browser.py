@@ -1,15 +1,19 @@
 """The player in a real browser: what it shows is what torch computes, by an independent way."""
 
 import re
+import runpy
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 import torch
 
+HOME = "../index"
 FIRST = "first_gradients/first_gradient"
 STEP_THROUGH = "recorded_graph/step_through_backward"
 THREE_FIGURES = "recorded_graph/a_new_graph_each_time"
 TWO_CALLS = "recorded_graph/used_up_graph"
+WEIGHTS = "more_than_one_output/backward_with_weights"
 
 
 @pytest.fixture
@@ -44,6 +48,9 @@ class Figure:
     def press(self, name):
         self.root.get_by_role("button", name=name, exact=True).click()
 
+    def choose(self, call):
+        self.root.get_by_role("combobox", name="Show").select_option(index=call)
+
     @property
     def count(self):
         return self.root.locator(".player-count").inner_text()
@@ -51,18 +58,21 @@ class Figure:
     @property
     def item(self):
         """The one step that shows."""
-        [item] = [li for li in self.root.locator(".backward-list > li").all() if li.is_visible()]
-        return item
+        return self.root.locator(".backward-list > li:visible")
 
     @property
     def numbers(self):
         """Every value of the step that shows, as a list of numbers; None for None."""
-        return [parsed(text) for text in self.item.locator(".tensor-value").all_inner_texts()]
+        return self.numbers_of("")
+
+    def numbers_of(self, kind):
+        texts = self.item.locator(f"{kind} .tensor-value").all_inner_texts()
+        return [parsed(text) for text in texts]
 
     @property
     def ledger(self):
-        codes = [c for c in self.root.locator(".backward-ledger code").all() if c.is_visible()]
-        return [parsed(code.inner_text()) for code in codes]
+        codes = self.root.locator(".backward-ledger code:visible").all_inner_texts()
+        return [parsed(text) for text in codes]
 
     @property
     def lit(self):
@@ -161,15 +171,59 @@ def leaf_or_not():
     return [[1, g_product], [g_product, g_1, g_2], [g_1 + g_2, g_1, g_2, g_x], stored(g_x)]
 
 
+def backward_adds():
+    x = torch.arange(4.0, requires_grad=True)
+    torch.autograd.backward(2 * torch.dot(x, x))
+    before = x.grad.clone()
+    (ones,) = torch.autograd.grad(x.sum(), x)
+    return [[1, ones], [ones, before, ones, before + ones]]
+
+
+def clamp_against_relu():
+    x = number(0.0)
+    r = torch.relu(x)
+    d = r - 1
+    g_d, g_r, g_x = torch.autograd.grad(d**2, (d, r, x))
+    return [[1, g_d], [g_d, g_r], [g_r, g_x], stored(g_x)]
+
+
+def weights(*v):
+    copies = [torch.tensor([2.0, 3.0, 5.0], requires_grad=True) for _ in range(4)]
+    s1, s2, s3, s4 = picked = [x[i] for x, i in zip(copies, (0, 1, 1, 2), strict=True)]
+    product, doubled = s1 * s2, 2 * s4
+    total = s3 + doubled
+    y, v = torch.stack([product, total]), torch.tensor(v)
+    inner = torch.autograd.grad(y, (product, total, doubled, *picked), v, retain_graph=True)
+    g_product, g_total, g_doubled, g1, g2, g3, g4 = inner
+    parts = torch.autograd.grad(y, copies, v)
+    return [
+        [v, g_product, g_total],
+        [g_total, g3, g_doubled],
+        [g_doubled, g4],
+        [g4, parts[3]],
+        [g3, parts[2]],
+        [g_product, g1, g2],
+        [g2, parts[1]],
+        [g1, parts[0]],
+        stored(sum(parts), *reversed(parts)),
+    ]
+
+
+# Of each: the page, which figure of it, which call, and what torch says.
 FIGURES = {
-    "first_gradient": (FIRST, 0, first_gradient),
-    "why_it_adds": ("accumulation/why_it_adds", 0, why_it_adds),
-    "step_through_backward": (STEP_THROUGH, 0, step_through_backward),
-    "three_gradients": ("recorded_graph/three_gradients_of_one_x", 0, three_gradients),
-    "two_doublings": (THREE_FIGURES, 0, lambda: products(300.0, 2, 2)),
-    "three_doublings": (THREE_FIGURES, 1, lambda: products(150.0, 2, 2, 2)),
-    "negative": (THREE_FIGURES, 2, lambda: products(-600.0, 2, 100)),
-    "leaf_or_not": ("recorded_graph/leaf_or_not", 0, leaf_or_not),
+    "home": (HOME, 0, 0, first_gradient),
+    "first_gradient": (FIRST, 0, 0, first_gradient),
+    "backward_adds": ("accumulation/backward_adds", 0, 0, backward_adds),
+    "why_it_adds": ("accumulation/why_it_adds", 0, 0, why_it_adds),
+    "step_through_backward": (STEP_THROUGH, 0, 0, step_through_backward),
+    "three_gradients": ("recorded_graph/three_gradients_of_one_x", 0, 0, three_gradients),
+    "two_doublings": (THREE_FIGURES, 0, 0, lambda: products(300.0, 2, 2)),
+    "three_doublings": (THREE_FIGURES, 1, 0, lambda: products(150.0, 2, 2, 2)),
+    "negative": (THREE_FIGURES, 2, 0, lambda: products(-600.0, 2, 100)),
+    "leaf_or_not": ("recorded_graph/leaf_or_not", 0, 0, leaf_or_not),
+    "one_output": (WEIGHTS, 0, 1, lambda: weights(0.0, 1.0)),
+    "odd_weights": (WEIGHTS, 0, 3, lambda: weights(10.0, -1.0)),
+    "clamp_against_relu": ("kinks/clamp_against_relu", 0, 0, clamp_against_relu),
 }
 
 
@@ -179,14 +233,17 @@ def flat(value):
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_every_number_is_what_torch_computes(open_lesson, name):
-    lesson, index, compute = FIGURES[name]
+    lesson, index, call, compute = FIGURES[name]
     expected = [[flat(value) for value in step] for step in compute()]
+    *_, before, _, after = expected[-1]
     figure = Figure(open_lesson(lesson), index)
+    if call:
+        figure.choose(call)
     forward = []
     for position in range(1, len(expected) + 1):
         assert figure.count == f"Step {position} of {len(expected)}"
         assert figure.numbers == expected[position - 1]
-        assert figure.ledger == [expected[-1][-1] if position == len(expected) else None]
+        assert figure.ledger == [after if position == len(expected) else before]
         forward.append(figure.item.inner_text())
         if position < len(expected):
             figure.press("Next step")
@@ -194,6 +251,29 @@ def test_every_number_is_what_torch_computes(open_lesson, name):
         figure.press("Previous step")
         assert figure.item.inner_text() == text
     assert figure.count == f"Step 1 of {len(expected)}"
+
+
+def test_the_lesson_that_teaches_the_player_records_what_it_shows(open_lesson):
+    """The reader's own recorder: fifteen lines, and the same numbers."""
+    script = Path(__file__).parents[1] / "examples" / f"{STEP_THROUGH}.py"
+    code = script.read_text().partition("def nodes_of")[2].partition("handle.remove()")[0]
+    lines = [
+        line
+        for line in code.splitlines()[1:]
+        if line.strip() and not line.startswith(("#", "print"))
+    ]
+    assert len(["def nodes_of", *lines, "handle.remove()"]) <= 15
+    steps = runpy.run_path(str(script))["steps"]
+    figure = Figure(open_lesson(STEP_THROUGH))
+    for name, sent, arrived in steps[:4]:
+        assert name in figure.lit
+        assert figure.numbers_of(".step-arrives")[0] == flat(arrived[0])
+        assert figure.numbers_of(".step-sends") == [flat(g) for g in sent if g is not None]
+        figure.press("Next step")
+
+
+def style(locator, name):
+    return locator.evaluate("(element, name) => getComputedStyle(element)[name]", name)
 
 
 class TestPicture:
@@ -208,18 +288,27 @@ class TestPicture:
         assert sorted(figure.lit) == ["AccumulateGrad", "w"]
         assert figure.root.locator(".edge.arriving").count() == 2
 
-    def test_a_click_on_a_node_goes_to_its_step(self, open_lesson):
-        figure = Figure(open_lesson(STEP_THROUGH))
-        figure.root.locator("svg .node", has_text="MulBackward0").click()
-        assert figure.count == "Step 3 of 4"
-        figure.root.locator("svg .leaf").click()
-        assert figure.count == "Step 4 of 4"
+    @pytest.mark.parametrize("touch", [False, True])
+    def test_a_click_on_a_node_goes_to_its_step(self, open_lesson, touch):
+        figure = Figure(open_lesson(STEP_THROUGH, has_touch=touch))
+        picture = figure.root.locator("svg")
+        for place, position in (("MulBackward0", 3), ("PowBackward0", 1), ("w", 4)):
+            node = picture.locator(".node", has=figure.root.page.get_by_text(place, exact=True))
+            if touch:
+                node.tap()
+            else:
+                node.click()
+            assert figure.count == f"Step {position} of 4"
 
     def test_does_not_move_where_motion_is_not_wanted(self, open_lesson):
         for motion, name in (("no-preference", "backward-flow"), ("reduce", "none")):
             figure = Figure(open_lesson(STEP_THROUGH, reduced_motion=motion))
-            edge = figure.root.locator(".edge.sending path").first
-            assert edge.evaluate("e => getComputedStyle(e).animationName") == name
+            sending, arriving = (
+                figure.root.locator(f".edge.{kind} path").first for kind in ("sending", "arriving")
+            )
+            assert style(sending, "animationName") == name
+            assert style(sending, "strokeDasharray") == "5px, 3px"
+            assert style(arriving, "strokeDasharray") == "none", "more than a colour tells them"
 
 
 class TestControls:
@@ -301,10 +390,17 @@ class TestControls:
         ]
         assert not first.form.is_visible()
         assert third.form.is_visible()
+        first.root.locator(".graph-scroll").focus()
+        tab.keyboard.press("End")
+        assert [first.count, second.count, third.count] == [
+            "Step 3 of 3",
+            "Step 2 of 4",
+            "Step 1 of 3",
+        ]
 
     def test_a_second_call_can_be_chosen(self, open_lesson):
         figure = Figure(open_lesson(TWO_CALLS))
-        figure.root.get_by_role("combobox", name="Show").select_option(index=1)
+        figure.choose(1)
         assert figure.count == "Step 1 of 2"
         figure.press("Last step")
         assert "raises the error" in figure.item.inner_text()
@@ -330,7 +426,7 @@ class TestControls:
             assert figure.root.bounding_box()["height"] == height
 
     def test_a_phone_needs_no_sideways_scroll(self, open_lesson):
-        for lesson in (STEP_THROUGH, TWO_CALLS, "more_than_one_output/backward_with_weights"):
+        for lesson in (STEP_THROUGH, TWO_CALLS, WEIGHTS, HOME):
             tab = open_lesson(lesson, viewport={"width": 360, "height": 740})
             Figure(tab).press("Predict")
             assert tab.evaluate("document.documentElement.scrollWidth") <= 360, lesson
@@ -347,16 +443,34 @@ class TestPredict:
     def test_hides_what_leaves_the_node(self, figure):
         assert "2." in figure.item.inner_text()  # what arrives
         assert "4." not in figure.item.inner_text()
-        assert "What does DotBackward0 send to AccumulateGrad of x, first input?" in (
+        assert "What does DotBackward0 send to AccumulateGrad of x, for the first input?" in (
             figure.form.inner_text()
         )
+
+    def test_what_is_hidden_stays_in_one_piece(self, figure):
+        for width in (1280, 520, 360):
+            figure.root.page.set_viewport_size({"width": width, "height": 800})
+            for value in figure.item.locator("[data-wanted]").all():
+                assert value.evaluate("value => value.getClientRects().length") == 1
 
     def test_right(self, figure):
         figure.answer("0, 2, 4, 6")
         assert "Right." in figure.verdict
         assert figure.item.inner_text().count("[0., 2., 4., 6.]") == 1
+        assert figure.verdict == "Right. Now the next value of this step."
         assert "second input?" in figure.form.inner_text()
         assert "1 of 1 right" in figure.form.inner_text()
+        figure.answer("0 2.0001 4 6")
+        assert figure.verdict == "Right."
+        assert "2 of 2 right" in figure.form.inner_text()
+
+    def test_a_place_in_a_matrix_is_told_by_row_and_column(self, open_lesson):
+        figure = Figure(open_lesson("recorded_graph/three_gradients_of_one_x"))
+        figure.press("Predict")
+        for _ in range(2):
+            figure.press("Next step")
+        figure.answer("0 1 2 -3")
+        assert "Row 4, column 1: you said -3 (your sign is the other way round)" in figure.verdict
 
     def test_wrong_says_where_and_how_but_not_what(self, figure):
         figure.answer("0 2 8 -6")
@@ -446,6 +560,7 @@ class TestEveryReader:
         ]:
             assert line in tree, tree
         assert tree.count("Arrives:") == 1
+        assert "PowBackward0 sends to its input the gradient times 2 times the input." in tree
         figure.press("Predict")
         tree = figure.root.aria_snapshot()
         assert 'button "Predict" [pressed]' in tree
@@ -459,3 +574,7 @@ class TestEveryReader:
         figure.press("Next step")
         assert status.inner_text().startswith("Step 2 of 4. AddBackward0 sends")
         assert "Arrives: 16." in status.inner_text()
+        figure.press("Predict")
+        figure.press("Next step")
+        assert status.inner_text().endswith("What does MulBackward0 send to AccumulateGrad of w?")
+        assert "48" not in status.inner_text()

@@ -9,7 +9,8 @@ arrived, ``a``, ``b`` and ``c`` are the inputs, and ``y`` is the output.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 
@@ -20,6 +21,10 @@ class Rule(NamedTuple):
     formula: str = ""
     note: str = ""
 
+
+# What a call may give. Where a trace knows it, its value stands in the sentence instead.
+_ALPHA = " (times alpha, where the call gave one)"
+_BETA = " (times beta, where the call gave one)"
 
 _SAME = Rule("the gradient unchanged", "g")
 _MINUS = Rule("minus the gradient", "-g")
@@ -49,15 +54,9 @@ _NORM = Rule(
 # By the forward operation's name, without "Backward" and the number.
 RULES: dict[str, tuple[Rule, ...]] = {
     # Arithmetic
-    "Add": (
-        _SAME,
-        Rule("the gradient (times alpha, where the call gave one)", "g"),
-    ),
-    "Sub": (
-        _SAME,
-        Rule("minus the gradient (times alpha, where the call gave one)", "-g"),
-    ),
-    "Rsub": (_MINUS, _SAME),
+    "Add": (_SAME, Rule(f"the gradient{_ALPHA}", "g")),
+    "Sub": (_SAME, Rule(f"minus the gradient{_ALPHA}", "-g")),
+    "Rsub": (Rule(f"minus the gradient{_ALPHA}", "-g"), _SAME),
     "Neg": (_MINUS,),
     "Mul": (
         Rule("the gradient times the second factor", "g * b"),
@@ -83,30 +82,30 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "g * y * a.log()",
         ),
     ),
-    "Sqrt": (Rule("the gradient divided by 2 times the output", "g / (2 * y)"),),
+    "Sqrt": (Rule("the gradient divided by twice the output", "g / (2 * y)"),),
     "Rsqrt": (Rule("minus half the gradient times the cube of the output", "-g * y**3 / 2"),),
     "Abs": (Rule("the gradient times the sign of the input, which is 0 at 0", "g * a.sgn()"),),
     "Lerp": (
-        Rule("the gradient times 1 minus the weight"),
+        Rule("the gradient times (1 minus the weight)"),
         Rule("the gradient times the weight"),
     ),
     # Functions of one number
     "Exp": (Rule("the gradient times the output", "g * y"),),
     "Exp2": (Rule("the gradient times the output times log 2", "g * y * math.log(2)"),),
-    "Expm1": (Rule("the gradient times the output plus 1", "g * (y + 1)"),),
+    "Expm1": (Rule("the gradient times (the output plus 1)", "g * (y + 1)"),),
     "Log": (Rule("the gradient divided by the input", "g / a"),),
-    "Log2": (Rule("the gradient divided by the input times log 2", "g / (a * math.log(2))"),),
-    "Log10": (Rule("the gradient divided by the input times log 10", "g / (a * math.log(10))"),),
-    "Log1P": (Rule("the gradient divided by 1 plus the input", "g / (1 + a)"),),
+    "Log2": (Rule("the gradient divided by (the input times log 2)", "g / (a * math.log(2))"),),
+    "Log10": (Rule("the gradient divided by (the input times log 10)", "g / (a * math.log(10))"),),
+    "Log1P": (Rule("the gradient divided by (1 plus the input)", "g / (1 + a)"),),
     "Sin": (Rule("the gradient times the cosine of the input", "g * a.cos()"),),
     "Cos": (Rule("minus the gradient times the sine of the input", "-g * a.sin()"),),
-    "Tan": (Rule("the gradient times 1 plus the square of the output", "g * (1 + y**2)"),),
+    "Tan": (Rule("the gradient times (1 plus the square of the output)", "g * (1 + y**2)"),),
     "Sinh": (Rule("the gradient times the hyperbolic cosine of the input", "g * a.cosh()"),),
     "Cosh": (Rule("the gradient times the hyperbolic sine of the input", "g * a.sinh()"),),
-    "Atan": (Rule("the gradient divided by 1 plus the square of the input", "g / (1 + a**2)"),),
-    "Tanh": (Rule("the gradient times 1 minus the square of the output", "g * (1 - y**2)"),),
+    "Atan": (Rule("the gradient divided by (1 plus the square of the input)", "g / (1 + a**2)"),),
+    "Tanh": (Rule("the gradient times (1 minus the square of the output)", "g * (1 - y**2)"),),
     "Sigmoid": (
-        Rule("the gradient times the output times 1 minus the output", "g * y * (1 - y)"),
+        Rule("the gradient times the output times (1 minus the output)", "g * y * (1 - y)"),
     ),
     "LogSigmoid": (
         Rule("the gradient times the sigmoid of minus the input", "g * (-a).sigmoid()"),
@@ -156,14 +155,14 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "LinalgVectorNorm": (_NORM,),
     "Var": (
         Rule(
-            "the gradient times twice the distance from the mean, divided by the number of "
-            "values minus the correction",
+            "the gradient times twice the distance from the mean, divided by (the number of "
+            "values minus the correction)",
         ),
     ),
     "Std": (
         Rule(
-            "the gradient times the distance from the mean, divided by the output and by the "
-            "number of values minus the correction",
+            "the gradient times the distance from the mean, divided by the output and by (the "
+            "number of values minus the correction)",
         ),
     ),
     "Logsumexp": (Rule("the gradient times the softmax of the input"),),
@@ -197,15 +196,9 @@ RULES: dict[str, tuple[Rule, ...]] = {
         Rule("for each matrix of the batch, the transpose of the first one times the gradient"),
     ),
     "Addmm": (
-        Rule("the gradient (times beta, where the call gave one)", "g"),
-        Rule(
-            "the gradient times the transpose of the second matrix (and alpha, where given)",
-            "g @ c.T",
-        ),
-        Rule(
-            "the transpose of the first matrix times the gradient (and alpha, where given)",
-            "b.T @ g",
-        ),
+        Rule(f"the gradient{_BETA}", "g"),
+        Rule(f"the gradient times the transpose of the second matrix{_ALPHA}", "g @ c.T"),
+        Rule(f"the transpose of the first matrix times the gradient{_ALPHA}", "b.T @ g"),
     ),
     # Losses
     "MseLoss": (
@@ -275,6 +268,13 @@ _NUMBERED: dict[str, tuple[Rule, ...]] = {
         Rule("0, since all of it was overwritten"),
         Rule("the same numbers, in the dtype and on the device of that input"),
     ),
+    "CopySlices": (  # a change in place of a part of a tensor
+        Rule(
+            "the gradient, except for the part that was changed in place: there, what the "
+            "operation that changed it sends"
+        ),
+        Rule("what the operation that changed a part in place sends there"),
+    ),
 }
 
 # Operations with any number of inputs: one rule for all of them.
@@ -296,22 +296,51 @@ _CONJUGATING = {
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 
-def rule(op: str, index: int) -> Rule | None:
-    """What the node ``op`` sends to its input ``index``; None where no rule is known."""
+def rule(op: str, index: int, scalars: Mapping[str, float] = MappingProxyType({})) -> Rule | None:
+    """What the node ``op`` sends to its input ``index``; None where no rule is known.
+
+    Args:
+        scalars: ``alpha``, ``beta`` and ``exponent`` of the call, as far as they are known.
+    """
     name = _operation(op)
     if name in _FOR_EACH:
         return _FOR_EACH[name]
+    if "exponent" in scalars:
+        return _power(scalars["exponent"])
     rules = _NUMBERED.get(op, RULES.get(name, ()))
-    return rules[index] if index < len(rules) else None
+    if index >= len(rules):
+        return None
+    words = rules[index].words
+    for scalar, unknown in (("alpha", _ALPHA), ("beta", _BETA)):
+        if scalar in scalars:
+            known = "" if scalars[scalar] == 1 else f" times {scalars[scalar]:g}"
+            words = words.replace(unknown, known)
+    return _SAME if words == "the gradient" else rules[index]._replace(words=words)
 
 
-def sentence(op: str, needed: Sequence[bool], repeated: Sequence[bool] = ()) -> str:
+def _power(exponent: float) -> Rule:
+    """The rule of ``a ** exponent`` for one number as the exponent."""
+    if exponent == 0:
+        return Rule("0, since the exponent is 0")
+    if exponent == 1:
+        return _SAME
+    power = "" if exponent == 2 else f" to the power of {exponent - 1:g}"
+    return Rule(f"the gradient times {exponent:g} times the input{power}")
+
+
+def sentence(
+    op: str,
+    needed: Sequence[bool],
+    repeated: Sequence[bool] = (),
+    scalars: Mapping[str, float] = MappingProxyType({}),
+) -> str:
     """What a node does with the gradient that arrived: one sentence, and one on its limits.
 
     Args:
         op: the name of the node, as ``type(grad_fn).__name__`` has it.
         needed: for each input of the forward operation, whether a gradient is sent to it.
         repeated: for each input, whether the operation repeated it to fit another one.
+        scalars: see ``rule``.
     """
     if op == "AccumulateGrad":
         return (
@@ -321,23 +350,22 @@ def sentence(op: str, needed: Sequence[bool], repeated: Sequence[bool] = ()) -> 
     receivers = [index for index, is_needed in enumerate(needed) if is_needed]
     if not receivers:
         return f"{op} sends nothing on: it has no gradient for any of its inputs."
-    rules = [rule(op, index) for index in receivers]
+    rules = [rule(op, index, scalars) for index in receivers]
     if None in rules:
         inputs = _listed([_input(index, len(needed)) for index in receivers])
         return (
             f"{op} works out the gradient with respect to {inputs} "
             "from the one that arrived, and sends it there."
         )
-    if _operation(op) in _FOR_EACH and len(receivers) > 1:
-        return f"{op} sends to each of its inputs {rules[0].words}."
-    parts, notes = [], []
+    sent, notes = {}, []
     for index, found in zip(receivers, rules, strict=True):
-        part = f"to {_input(index, len(needed))} {found.words}"
+        words = found.words
         if any(repeated[index : index + 1]):
-            part += ", summed to its shape since it was repeated"
-        parts.append(part)
+            words += ", summed to its shape since it was repeated"
+        sent.setdefault(words, []).append(index)
         if found.note and found.note not in notes:
             notes.append(found.note)
+    parts = [f"to {_inputs(indices, len(needed))} {words}" for words, indices in sent.items()]
     return " ".join([f"{op} sends {_listed(parts, '; and ')}.", *notes])
 
 
@@ -349,7 +377,7 @@ def step_sentence(trace: dict, step: dict) -> str:
     if "returned" in step:
         return _returned_sentence(op, step["returned"]["name"])
     if "ledger" in step:
-        grad = f"{step['ledger']['leaf'] or 'the leaf'}.grad"
+        grad = grad_of(step["ledger"]["leaf"])
         if step["ledger"]["before"] is None:
             return f"AccumulateGrad stores the gradient that arrived in {grad}, which was None."
         return f"AccumulateGrad adds the gradient that arrived to {grad}."
@@ -359,11 +387,17 @@ def step_sentence(trace: dict, step: dict) -> str:
         _is_repeated(op, index, value is not None and value["shape"] != shape)
         for index, value in enumerate(values)
     ]
-    text = sentence(op, [value is not None for value in values], repeated)
+    scalars = trace["nodes"][step["node"]].get("scalars", {})
+    text = sentence(op, [value is not None for value in values], repeated, scalars)
     is_complex = any(value and value["dtype"].startswith("complex") for value in values)
     if is_complex and _operation(op) in _CONJUGATING:
         text += " For complex numbers, each factor is replaced by its conjugate."
     return text
+
+
+def grad_of(name: str | None, kind: str = "leaf") -> str:
+    """What a sentence calls the ``.grad`` of a tensor that may have no name."""
+    return f"{name}.grad" if name else f"the {kind}'s .grad"
 
 
 def _returned_sentence(op: str, name: str | None) -> str:
@@ -372,7 +406,7 @@ def _returned_sentence(op: str, name: str | None) -> str:
         text += f" for {name}"
     # Only of a leaf is this sure: the .grad of a tensor with retain_grad() is filled here too.
     if op == "AccumulateGrad":
-        text += f"; {name or 'the leaf'}.grad stays as it is"
+        text += f"; {grad_of(name)} stays as it is"
     return f"{text}."
 
 
@@ -394,6 +428,12 @@ def _input(index: int, count: int) -> str:
     if count == 1:
         return "its input"
     return f"its {_ORDINALS[index]} input" if index < len(_ORDINALS) else f"its input {index + 1}"
+
+
+def _inputs(indices: list[int], count: int) -> str:
+    if len(indices) == count > 1:
+        return "each of its inputs"
+    return _listed([_input(index, count) for index in indices])
 
 
 def _listed(items: list[str], last: str = " and ") -> str:

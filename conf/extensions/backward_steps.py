@@ -12,7 +12,7 @@ from collections import Counter
 from html import escape
 from pathlib import Path
 
-from backward_rules import step_sentence
+from backward_rules import grad_of, step_sentence
 from docutils import nodes
 from graph_figure import graph_figure, graph_words
 
@@ -35,7 +35,8 @@ class backward_run(nodes.General, nodes.Element):  # noqa: N801
 
 
 class tensor_value(nodes.Inline, nodes.TextElement):  # noqa: N801
-    """A value of the run. Attributes: ``wanted`` and ``question``, where the player asks."""
+    """A value of the run. Attributes, where the player asks: ``wanted`` (its numbers),
+    ``question``, and for a matrix ``columns`` (how many)."""
 
 
 class Steps:
@@ -110,10 +111,10 @@ class Steps:
         paragraphs += self.arrivals(step)
         paragraphs += self.sendings(step)
         if ledger := step.get("ledger"):
-            grad = f"{ledger['leaf'] or 'leaf'}.grad"
+            grad = grad_of(ledger["leaf"])
             paragraphs.append(_grad("step-ledger", grad, ledger, asked=True))
         for retained in step.get("retained", ()):
-            grad = f"{retained['name'] or 'retained'}.grad"
+            grad = grad_of(retained["name"], "retained tensor")
             paragraphs.append(_grad("step-retained", grad, retained, asked=False))
         if returned := step.get("returned"):
             label = f"Returned for {returned['name']}: " if returned["name"] else "Returned: "
@@ -144,7 +145,7 @@ class Steps:
         if part["from"] is None:
             return "(the call starts with it)"
         same = sum(other["from"] == part["from"] for other in parts) > 1
-        which = f", {_ordinal(part['input_index'])} input" if same else ""
+        which = f", for its {_input(part['input_index'])}" if same else ""
         return f"(from {self.titles[part['from']]}{which})"
 
     def sendings(self, step: dict) -> list[nodes.paragraph]:
@@ -154,7 +155,7 @@ class Steps:
         for sending in sent:
             to = self.titles[sending["to"]]
             if receivers[sending["to"]] > 1:
-                to += f", {_ordinal(sending['input_index'])} input"
+                to += f", for the {_input(sending['input_index'])}"
             if sending["output"]:
                 to += f", for its output {sending['output']}"
             if sending["value"] is None:
@@ -195,8 +196,8 @@ def _call_name(run: dict, number: int, total: int) -> str:
     return f"{name}, step by step: call {number} of {total}{error}"
 
 
-def _ordinal(index: int) -> str:
-    return _ORDINALS[index] if index < len(_ORDINALS) else f"number {index + 1}"
+def _input(index: int) -> str:
+    return f"{_ORDINALS[index]} input" if index < len(_ORDINALS) else f"input number {index + 1}"
 
 
 def _paragraph(name: str, *pieces: str | nodes.Node) -> nodes.paragraph:
@@ -223,6 +224,8 @@ def _value(value: dict | None, question: str = "") -> tensor_value:
     if question and (numbers := _numbers(value.get("values", []))):
         if value["dtype"].startswith("complex"):
             question += " Type each number as real part and imaginary part."
+        elif len(value["shape"]) == 2 and value["shape"][0] > 1:
+            node["columns"] = str(value["shape"][1])
         node["wanted"], node["question"] = " ".join(numbers), question
     return node
 
@@ -242,7 +245,7 @@ def _ledger(steps: list[dict]) -> str:
     leaves: dict[str, tuple[str, list]] = {}
     for number, step in enumerate(steps):
         if ledger := step.get("ledger"):
-            grad = f"{ledger['leaf'] or 'leaf'}.grad"
+            grad = grad_of(ledger["leaf"])
             _, values = leaves.setdefault(step["node"], (grad, [(-1, ledger["before"])]))
             values.append((number, ledger["after"]))
     rows = [
@@ -380,7 +383,7 @@ def _depart_div(self, node: nodes.Element) -> None:
 
 
 def _visit_value(self, node: tensor_value) -> None:
-    names = ("wanted", "question")
+    names = ("wanted", "question", "columns")
     data = "".join(f' data-{name}="{escape(node[name])}"' for name in names if name in node)
     self.body.append(f'<code class="tensor-value"{data}>')
 

@@ -28,6 +28,7 @@ and a step is::
 * A ``value`` is what ``tensor_summary.to_json`` makes of a tensor, or None where there is no
   gradient. ``role`` is leaf, output or base (of a view). A tensor's ``name`` is the one in
   ``params``, else its variable in the lesson, else None.
+* A node has ``scalars`` where the call gave numbers that its rule needs: ``{"exponent": 2}``.
 * ``inputs`` and ``sends`` follow the inputs of the forward operation; None is one that needs no
   gradient. ``output`` counts the outputs of the node that receives.
 * ``parts`` are what the engine added up, in its order. ``from`` is None for the gradient that

@@ -5,6 +5,7 @@ a node alive: a hook lives in its node and knows it by the name that torchviz ga
 """
 
 import gc
+import math
 import weakref
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -227,12 +228,30 @@ def leaf_of(node) -> torch.Tensor | None:
     return node.variable if type(node).__name__ == "AccumulateGrad" else None
 
 
+# Numbers of the call that a node keeps. Only of these: to read a saved tensor may run a hook.
+_SCALARS = {
+    "AddBackward0": ("alpha",),
+    "SubBackward0": ("alpha",),
+    "RsubBackward0": ("alpha",),
+    "RsubBackward1": ("alpha",),
+    "AddmmBackward0": ("beta", "alpha"),
+    "PowBackward0": ("exponent",),
+}
+
+
 def _structure(node) -> dict:
+    op = type(node).__name__
     inputs = [
         {"to": str(id(to)), "output": output} if to is not None else None
         for to, output in node.next_functions
     ]
-    return {"op": type(node).__name__, "inputs": inputs}
+    saved = {name: getattr(node, f"_saved_{name}", None) for name in _SCALARS.get(op, ())}
+    scalars = {
+        name: value
+        for name, value in saved.items()
+        if type(value) in (int, float) and math.isfinite(value)
+    }
+    return {"op": op, "inputs": inputs} | ({"scalars": scalars} if scalars else {})
 
 
 def _places(tensor, variables: dict | None = None, value: dict | None = None) -> list[Place]:

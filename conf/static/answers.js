@@ -39,9 +39,10 @@ window.Answers = (() => {
     return "";
   };
 
-  // Compare typed text with a list of numbers; `tell` whether to name the wanted ones.
+  // Compare typed text with a list of numbers; `tell` whether to name the wanted ones;
+  // `columns` of a matrix, to say where a number stands.
   // Returns {status: "right" | "wrong" | "malformed", text: what to tell the reader}.
-  const compareNumbers = (typed, wanted, tell = true) => {
+  const compareNumbers = (typed, wanted, tell = true, columns = 0) => {
     const given = numbersIn(typed);
     const count = wanted.length === 1 ? "one number" : `${wanted.length} numbers`;
     if (given.length === 0) return { status: "malformed", text: `Type ${count}, for example ${wanted.map((_, i) => i + 1).join(" ")}.` };
@@ -51,7 +52,8 @@ window.Answers = (() => {
     const wrong = wanted.flatMap((value, i) => (close(given[i], value) ? [] : [i]));
     if (wrong.length === 0) return { status: "right", text: "Right." };
     const lines = wrong.slice(0, 4).map((i) => {
-      const place = wanted.length === 1 ? "" : `Number ${i + 1}: `;
+      const name = columns ? `Row ${Math.floor(i / columns) + 1}, column ${(i % columns) + 1}` : `Number ${i + 1}`;
+      const place = wanted.length === 1 ? "" : `${name}: `;
       const run = tell ? `, the run gives ${show(wanted[i])}` : "";
       const why = difference(given[i], wanted[i]) || (tell ? "" : "the run gives another number");
       return `${place}you said ${show(given[i])}${run}${why ? ` (${why})` : ""}.`;

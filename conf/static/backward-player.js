@@ -231,7 +231,7 @@
       if (!value) return;
       // Without telling the numbers: the reader may try again, or ask to see them.
       const wanted = Answers.numbersIn(value.dataset.wanted);
-      const { status, text } = Answers.compareNumbers(this.input.value, wanted, false);
+      const { status, text } = Answers.compareNumbers(this.input.value, wanted, false, value.dataset.columns);
       this.form.dataset.status = status;
       this.verdict.textContent = text;
       if (status === "malformed") return;
@@ -251,7 +251,9 @@
     uncover(value) {
       value.classList.add("known");
       this.ask();
-      (this.open().length ? this.input : this.buttons.next).focus();
+      const more = this.open().length > 0;
+      if (more) this.verdict.textContent += " Now the next value of this step.";
+      (more ? this.input : this.buttons.next).focus();
     }
   }
 

@@ -9,9 +9,9 @@ Look up any operation at its kink
 
 You will be able to tabulate, for any operation, the two slopes at its kink and the number that your release picks.
 
-You need not remember what each operation does at its kink. You can ask: measure
-both slopes, run autograd, and compare. This lesson makes the table for the
-operations that people meet most.
+You do not have to remember what each operation does at its kink. Measure both
+slopes, run autograd, and compare. This lesson makes the table for operations
+that are common in networks.
 
 Know first: ``slopes_from_both_sides``, ``clamp_against_relu``.
 """
@@ -28,8 +28,8 @@ release = tuple(int(part) for part in torch.__version__.split(".")[:2])
 # Three numbers for one point
 # ---------------------------
 #
-# The slope from the left and from the right need only values. The third number
-# is autograd's. float64 leaves enough digits for a small step.
+# The slopes from the left and from the right are measured from values alone. The
+# third number is autograd's. float64 has enough digits for a small step.
 
 
 def three_numbers(f, point, step=1e-6):
@@ -89,7 +89,7 @@ right_rows = [
     min(left, right) - 1e-3 <= picked <= max(left, right) + 1e-3
     for left, right, picked in table.values()
 ]
-# Predict first: True or False
+# Predict first: is it right in every row? True or False
 print(all(right_rows))
 assert all(right_rows)
 
@@ -97,8 +97,8 @@ assert all(right_rows)
 # There is no rule
 # ----------------
 #
-# Some operations take the flat side, some pass the gradient on, and some take
-# the mean of the two slopes. These are the rows of the last kind:
+# Some operations take the slope from the left, some the slope from the right,
+# and some the mean of the two. These are the rows of the last kind:
 
 means = [
     name
@@ -115,8 +115,8 @@ assert "relu(x)" not in means
 #
 # ``clamp`` with a number as its bound gives 1 up to PyTorch 2.13, and 0 from
 # 2.14 on. ``fmax`` in a tie gives all to its first input up to 2.13, and one
-# half to each from 2.14 on. The lines below hold in both cases, and print what
-# yours does.
+# half to each from 2.14 on. The lines below check both cases, and print what
+# your release does.
 
 for name, older, newer in (
     ("clamp(x, min=0)", 1.0, 0.0),
@@ -126,6 +126,15 @@ for name, older, newer in (
     picked = table[name][2]
     print(f"{name:20}", picked)
     torch.testing.assert_close(picked, newer if release >= (2, 14) else older)
+
+# %%
+# ``hardswish`` at 3 gives 1.5 up to PyTorch 2.5, and 1 from 2.9 on. (The
+# releases between were not measured.)
+
+picked = table["hardswish(x)"][2]
+print(picked)
+if release <= (2, 5) or release >= (2, 9):
+    torch.testing.assert_close(picked, 1.0 if release >= (2, 9) else 1.5)
 
 # %%
 # In a picture
@@ -149,47 +158,49 @@ axes[0].set_ylabel("gradient")
 fig.tight_layout()
 
 # %%
-# What goes wrong: a number that is not in the interval
-# -----------------------------------------------------
+# What goes wrong: two operations for one
+# ---------------------------------------
 #
-# A single operation picks a right answer. A *chain* of operations need not.
-# :math:`\sqrt{x^2}` has the same values as ``abs``.
+# Each row of the table is one operation, and its answer is right. A *chain* of
+# operations can be wrong. :math:`\sqrt{x^2}` has the same values as ``abs``.
 
 x = torch.tensor(0.0, requires_grad=True)
 y = (x**2).sqrt()
 make_dot(y, params={"x": x, "y": y})
 
 # %%
-# The right answers at 0 are the numbers from -1 to 1.
+# The right answers at 0 are the numbers from -1 to 1. Is autograd's one of them?
 
 y.backward()
-# Predict first: what is x.grad?
+# Predict first: what is x.grad for the root of the square, at 0?
 print(x.grad.item())
 assert x.grad.isnan()
+torch.testing.assert_close(table["abs(x)"], (-1.0, 1.0, 0.0))
 
 # %%
 # The root's slope at 0 is infinite, the square's slope is 0, and their product
-# is NaN. ``abs(x)`` in its place gives 0.
+# is NaN (not a number). ``abs(x)`` in its place gives 0.
 #
 # What you can do now
 # -------------------
 #
-# - You can make this table for any operation, in any release.
+# - You can make this table for any operation on one number, in your release.
 # - You know that each operation has a rule of its own, and that rules change.
 #
 # Exercises
 # ---------
 #
-# 1. ``threshold(x, 1, 1)`` is 1 up to :math:`x = 1`, and :math:`x` above.
+# 1. ``threshold(x, 1, 1)`` is 1 up to :math:`x = 1`, and :math:`x` above. Find
+#    its two slopes at 1.
 
 left, right, picked = three_numbers(lambda x: F.threshold(x, 1, 1), 1.0)
-# Predict first: the slope from the left, and from the right
+# Predict first: the slopes from the left and from the right (two numbers)?
 print(f"{left:.0f} {right:.0f}")
 torch.testing.assert_close((left, right), (0.0, 1.0))
 
 # %%
-# 2. And autograd, for ``threshold`` at 1? It treats the bound as the flat side.
+# 2. At its kink, ``threshold`` takes the same side as ``relu``.
 
-# Predict first: the number
+# Predict first: which number does autograd give for threshold at 1?
 print(picked)
 torch.testing.assert_close(picked, 0.0)

@@ -9,8 +9,9 @@ Trace a NaN to its operation
 
 You will be able to find the operation that makes the first NaN in a backward pass, and to repair it with a double ``where``.
 
-The loss is fine, and after one step all weights are NaN. The value that you see
-is far from its cause. This lesson follows it back, in three ways.
+The loss is a number, and after one step all weights are NaN (not a number). The
+NaN that you see is far from its cause. This lesson searches for the cause in two
+ways, and repairs it.
 
 Know first: ``slopes_from_both_sides``, ``step_through_backward``.
 """
@@ -24,8 +25,9 @@ from torchviz import make_dot
 # A function with a guard
 # -----------------------
 #
-# The square root has no slope at 0: from the right it grows without end. So
-# the program takes the root of positive numbers only, and 0 for all others.
+# The square root has no finite slope at 0: close to 0, its slope grows without
+# end. So this program takes the root of positive numbers only, and 0 for all
+# others.
 
 
 def guarded_root(x):
@@ -45,7 +47,7 @@ torch.testing.assert_close(y.detach(), torch.tensor([0.0, 2.0]))
 make_dot(y, params={"x": x, "y": y})
 
 # %%
-# Step through the picture, or predict.
+# Predict it, then step through the picture.
 
 y.backward(torch.ones(2))
 # Predict first: what is x.grad[0]?
@@ -54,16 +56,16 @@ assert x.grad[0].isnan()
 torch.testing.assert_close(x.grad[1].item(), 0.25)
 
 # %%
-# ``where`` did its part: it sends 0 to the root of the first element. But the
-# root multiplies what arrives by its own slope, and that is infinite:
-# :math:`0 \cdot \infty` is NaN.
+# ``where`` did its part: for the first element, it sends 0 back to the root. But
+# the root multiplies what arrives by its own slope, and that is infinite. What
+# is :math:`0 \cdot \infty`?
 
 print(torch.tensor(0.0) * torch.inf)
 assert (torch.tensor(0.0) * torch.inf).isnan()
 
 # %%
-# Hunt with anomaly mode
-# ----------------------
+# Search with anomaly mode
+# ------------------------
 #
 # ``torch.autograd.detect_anomaly`` looks at what each node sends. At the first
 # NaN it stops, and names the node.
@@ -90,14 +92,14 @@ print(text.partition("Traceback")[0])
 assert "guarded_root" in text
 
 # %%
-# Anomaly mode makes each operation note its traceback. Use it to search, and
-# switch it off again: it is slow.
+# In anomaly mode each operation stores its traceback. That is slow: use the mode
+# to search, and not in training.
 #
-# Hunt with hooks
-# ---------------
+# Search with hooks
+# -----------------
 #
 # ``register_hook`` of a node calls your function with what the node sends and
-# what arrived at it. A node that gets numbers and sends NaN is the culprit.
+# what arrived at it. A node that gets no NaN and sends one is a cause.
 
 
 def has_nan(tensors):
@@ -121,23 +123,32 @@ def watch(output, found):
 
 
 # %%
-# It goes on after the first NaN, so it also finds a second cause.
+# Backward goes on after the first NaN, so this search can find more than one
+# cause. Try it on :math:`x \log x`, with the same kind of guard. At 0, ``where``
+# sends 0 to the product. The product sends :math:`0 \cdot \log 0` to ``x``, and
+# :math:`0 \cdot 0` to the logarithm. The logarithm divides by 0 what arrives.
 
-x = torch.tensor([0.0, 4.0], requires_grad=True)
-y = guarded_root(x).sum()
+x = torch.tensor(0.0, requires_grad=True)
+y = torch.where(x > 0, x * x.log(), 0.0)
 found = []
 watch(y, found)
 y.backward()
-# Predict first: which node made the NaN?
-print(found[0])
-assert found == ["SqrtBackward0"]
+# Predict first: how many nodes get no NaN and send one?
+print(len(found))
+assert found == ["MulBackward0", "LogBackward0"]
+
+# %%
+# :math:`0 \cdot (-\infty)` is NaN, and :math:`0 / 0` is NaN too. Anomaly mode
+# would stop at the first of these:
+
+print(found)
 
 # %%
 # What anomaly mode does not see
 # ------------------------------
 #
-# It looks at gradients only. A NaN made by the *forward* run can pass: here the
-# logarithm of -1 is NaN, and its slope is an ordinary number.
+# It looks at gradients only. It can miss a NaN that the *forward* run makes: the
+# logarithm of -1 is NaN, but its backward computes :math:`1/x`, a number.
 
 x = torch.tensor(-1.0, requires_grad=True)
 with warnings.catch_warnings():
@@ -150,14 +161,14 @@ assert loss.isnan()
 torch.testing.assert_close(x.grad.item(), -2.0)
 
 # %%
-# No error came. So check values as well, where they are made: one
-# ``assert y.isfinite().all()`` after a suspicious line finds it.
+# There was no error. So check the values as well: put
+# ``assert y.isfinite().all()`` after a line that you suspect.
 #
 # The repair: a double where
 # --------------------------
 #
-# The root must not see the 0 at all. One ``where`` gives it a harmless number
-# in place of each bad one, and a second ``where`` throws the result away.
+# The root must not see the 0 at all. One ``where`` gives it a harmless number, 1,
+# in place of each bad one. A second ``where`` replaces the result of that 1.
 
 
 def safe_root(x):
@@ -178,12 +189,12 @@ torch.testing.assert_close(x.grad, torch.tensor([0.0, 0.25]))
 # The values are the same. The slope of the root is now taken at 1, where it is
 # finite, and 0 times a finite number is 0.
 #
-# What goes wrong with the popular fixes
-# --------------------------------------
+# What goes wrong: other repairs
+# ------------------------------
 #
-# ``nan_to_num`` on the result comes too late: the values have no NaN, and its
-# backward is a guard like the first one. A small number added *after* the root
-# does not change the slope either.
+# ``nan_to_num`` on the result does not help: the result has no NaN, and backward
+# still goes through the root at 0. A small number added *after* the root does
+# not change the slope.
 
 
 def gradient(f):
@@ -201,7 +212,7 @@ for name, f in {
 
 # %%
 # A small number *inside* the root makes the gradient finite, but very large:
-# the next step of training jumps.
+# :math:`1/(2\sqrt{10^{-8}})` is 5000, and the next step can be far too large.
 
 grad = gradient(lambda x: (x + 1e-8).sqrt())
 print(grad)
@@ -213,13 +224,13 @@ torch.testing.assert_close(grad[0].item(), 5000.0, rtol=1e-3, atol=0.0)
 #
 # - You can name the operation that makes the first NaN, with anomaly mode or
 #   with hooks.
-# - You know that a ``where`` guards values, and not gradients.
+# - You know that a single ``where`` guards values, and not gradients.
 # - You can repair it with a double ``where``.
 #
 # Exercises
 # ---------
 #
-# 1. The guarded form ``where(x != 0, 1 / x, 0)`` at 0.
+# 1. The function is ``where(x != 0, 1 / x, 0)``, at 0.
 
 x = torch.tensor(0.0, requires_grad=True)
 torch.where(x != 0, 1 / x, 0.0).backward()
@@ -228,7 +239,7 @@ print(x.grad.item())
 assert x.grad.isnan()
 
 # %%
-# 2. Repair it. What is the gradient at 0 then?
+# 2. Here it is with a double ``where``.
 
 x = torch.tensor(0.0, requires_grad=True)
 harmless = torch.where(x != 0, x, 1.0)

@@ -32,10 +32,20 @@ total = product + w
 loss = total**2
 
 # %%
-# On the site, the figure below can be played: press *next*, or click on it and
-# use the arrow keys. Each step lights one node, shows what arrives and what
-# the node sends on. With *predict* switched on, you are asked before you see.
-# (The script and the notebook show the picture alone.)
+# On the site you can play the figure below: it shows the steps of the
+# ``loss.backward()`` further down. (The script and the notebook show the
+# picture alone.)
+#
+# - **Move**: press the buttons, or click on a node. Or click on the picture,
+#   and use the arrow keys; *Home* and *End* go to the first and last step, and
+#   the space bar plays and stops.
+# - **Read**: the step's node has a thick frame. On solid edges a gradient
+#   arrives, and where several arrive you see their sum. On dashed edges the
+#   node sends something on.
+# - **Watch the leaf**: the line below the step is ``w.grad``. It is ``None``
+#   until the last step, which adds to it.
+# - **Predict**: with *Predict* switched on, you are asked for each number
+#   before you see it, and told where yours differs.
 
 make_dot(loss, params={"w": w, "loss": loss})
 
@@ -49,9 +59,8 @@ make_dot(loss, params={"w": w, "loss": loss})
 # Record the steps yourself
 # -------------------------
 #
-# Every node of the graph takes two kinds of hooks. A *pre-hook* is called with
-# what arrives, a *hook* with what was sent and what had arrived. First collect
-# the nodes, by walking from the loss along ``next_functions``.
+# The player needs no secret: fifteen lines record the same steps. First,
+# collect the nodes by walking from the loss along ``next_functions``.
 
 
 def nodes_of(node, found):
@@ -63,25 +72,21 @@ def nodes_of(node, found):
 
 
 nodes = nodes_of(loss.grad_fn, [])
-for node in nodes:
-    print(node.name().split("::")[-1])
+print([type(node).__name__ for node in nodes])
 
 # %%
-# Then put a hook on each. It notes the name, what was sent, what had arrived.
+# Then put a hook on each. PyTorch calls it when the node has run, with what
+# was sent and what had arrived. Note both, with the name of the node.
 
 steps = []
 
 
-def recorder(name):
-    def note(sent, arrived):
-        steps.append((name, arrived, sent))
-
-    return note
+def record(node):
+    name = type(node).__name__
+    return node.register_hook(lambda *both: steps.append((name, *both)))
 
 
-handles = [
-    node.register_hook(recorder(node.name().split("::")[-1])) for node in nodes
-]
+handles = [record(node) for node in nodes]
 loss.backward()
 for handle in handles:
     handle.remove()
@@ -102,7 +107,7 @@ assert steps[-1][0] == "AccumulateGrad"
 # The leaf's node must wait: it can add to ``.grad`` only when all that is sent
 # to the leaf has arrived. The names in the order of the run:
 
-print([name for name, _, _ in steps])
+print([name for name, sent, arrived in steps])
 assert len(steps) == 4
 
 # %%
@@ -112,32 +117,37 @@ assert len(steps) == 4
 # The first node gets 1: the slope of the loss with respect to itself.
 
 # Predict first: which number does the square send? total is 8
-print(steps[0][2][0].item())
-torch.testing.assert_close(steps[0][2][0].item(), 16.0)
+name, sent, arrived = steps[0]
+print(sent[0].item())
+torch.testing.assert_close(sent[0].item(), 16.0)
+assert arrived[0].item() == 1
 
 # %%
 # The addition gets 16.
 
 # Predict first: which two numbers does the addition send?
-print([grad.item() for grad in steps[1][2]])
-torch.testing.assert_close([g.item() for g in steps[1][2]], [16.0, 16.0])
+name, sent, arrived = steps[1]
+print([grad.item() for grad in sent])
+torch.testing.assert_close([grad.item() for grad in sent], [16.0, 16.0])
 
 # %%
 # The multiplication gets one of them. It has two inputs, and ``x`` needs no
 # gradient, so nothing is sent there.
 
 # Predict first: which number does the multiplication send to w?
-print(steps[2][2][0].item())
-torch.testing.assert_close(steps[2][2][0].item(), 48.0)
-assert steps[2][2][1] is None
+name, sent, arrived = steps[2]
+print(sent[0].item())
+torch.testing.assert_close(sent[0].item(), 48.0)
+assert sent[1] is None
 
 # %%
 # Two ways meet at the leaf: 16 straight from the addition, and 48 through the
 # multiplication. The engine adds them before it calls the leaf's node.
 
 # Predict first: which number arrives at AccumulateGrad?
-print(steps[3][1][0].item())
-torch.testing.assert_close(steps[3][1][0].item(), 64.0)
+name, sent, arrived = steps[3]
+print(arrived[0].item())
+torch.testing.assert_close(arrived[0].item(), 64.0)
 torch.testing.assert_close(w.grad.item(), 64.0)
 
 # %%
@@ -151,7 +161,8 @@ torch.testing.assert_close(w.grad.item(), 64.0)
 # uses the leaf. Without the ``handle.remove()`` above, your recorder would go
 # on noting steps of other graphs:
 
-handle = nodes[-1].register_hook(recorder("left behind"))
+assert type(nodes[-1]).__name__ == "AccumulateGrad"
+handle = record(nodes[-1])
 count = len(steps)
 (w * 5).backward()
 print(len(steps) - count, "step from another graph")
@@ -169,7 +180,7 @@ assert len(steps) == count + 1
 # -------------------
 #
 # - You can name what arrives at a node, what it sends, and in which order.
-# - You can record it with about fifteen lines of your own.
+# - You can record it with fifteen lines of your own.
 # - You remove hooks when you are done.
 #
 # Exercises
