@@ -59,7 +59,7 @@ window.Answers = (() => {
       return `${place}you said ${show(given[i])}${run}${why ? ` (${why})` : ""}.`;
     });
     if (wrong.length > 4) lines.push(`${wrong.length - 4} more differ.`);
-    return { status: "wrong", text: lines.join(" ") };
+    return { status: "wrong", text: lines.join("\n") };
   };
 
   const plain = (text) => text.trim().toLowerCase().replace(/[\s"'`.]+/g, " ").trim();

@@ -7,11 +7,10 @@
 Recognise a gradient that is silently wrong
 ===========================================
 
-You will be able to recognise the two edits that give a wrong gradient without an error, and to catch them with a check of your own.
+You will be able to recognise two edits that give a wrong gradient without an error, and to catch them with a check of your own.
 
-PyTorch notices most changes of saved numbers, and refuses. There are two doors
-through which a change is not noticed. Then backward runs, and its answer is
-wrong.
+PyTorch notices most changes of saved numbers, and refuses to run backward. Two
+common edits are not noticed. Then backward runs, and its answer is wrong.
 
 Know first: ``version_counter``, ``views_and_in_place``.
 """
@@ -23,8 +22,8 @@ from torchviz import make_dot
 # What is right
 # -------------
 #
-# The slope of :math:`e^x` at 0 is :math:`e^0 = 1`. The node of ``exp`` saves its
-# result, since the result *is* the slope.
+# The slope of :math:`e^x` at 0 is :math:`e^0 = 1`. ``exp`` saves its result
+# for backward, since the result *is* the slope.
 
 x = torch.tensor([0.0], requires_grad=True)
 y = x.exp()
@@ -33,56 +32,59 @@ print(x.grad.item())
 torch.testing.assert_close(x.grad.item(), 1.0)
 
 # %%
-# The first door: ``.data``
+# The first edit: ``.data``
 # -------------------------
 #
-# ``y.data`` looks at the same numbers, with a version counter of its own. A
-# change there is not counted for ``y``.
+# ``y.data`` uses the same numbers as ``y``, and has a version counter of its
+# own.
 
 x = torch.tensor([0.0], requires_grad=True)
 y = x.exp()
 y.data.mul_(5)
-# Predict first: what is the version of y?
+# Predict first: what is the version of y after the edit?
 print(y._version)
 assert y._version == 0
+torch.testing.assert_close(y.item(), 5.0)
+torch.testing.assert_close(y.grad_fn._saved_result.item(), 5.0)
 
 # %%
-# Here is the graph. Its saved tensor, ``result``, holds the changed number.
+# The change was not counted. Here is the graph. The tensor that ``exp`` saved
+# is called ``result``, and holds the changed number.
 
 make_dot(y, params={"x": x, "y": y}, show_saved=True)
 
 # %%
-# The right slope is 1. Backward multiplies by what it finds.
+# The right slope is 1. Backward multiplies by the saved number.
 
 y.backward()
-# Predict first: which number is x.grad?
+# Predict first: which number is x.grad after the edit?
 print(x.grad.item())
 torch.testing.assert_close(x.grad.item(), 5.0)
 
 # %%
-# No error, no warning, and five times too large.
+# There was no error, and the gradient is five times too large.
 #
-# The second door: the NumPy alias
-# --------------------------------
+# The second edit: a NumPy array
+# ------------------------------
 #
-# ``y.detach().numpy()`` is an array over the same memory. NumPy knows nothing of
-# versions.
+# ``y.detach().numpy()`` is an array over the same memory. NumPy does not know
+# the version counter.
 
 x = torch.tensor([0.0], requires_grad=True)
 y = x.exp()
 array = y.detach().numpy()
 array[0] = 0.0
 y.backward()
-# Predict first: which number is x.grad?
+# Predict first: which number is x.grad after this edit?
 print(x.grad.item())
 torch.testing.assert_close(x.grad.item(), 0.0)
 
 # %%
-# Doors that are watched
-# ----------------------
+# Three edits that are noticed
+# ----------------------------
 #
-# The same edit in three other ways is noticed: on ``y`` itself, on a detached
-# tensor, and under ``no_grad``. All of them count.
+# Now make the same change in three other ways: on ``y`` itself, on a detached
+# tensor, and under ``no_grad``. The version counter of ``y`` counts all three.
 
 
 def edit_directly(y):
@@ -115,15 +117,16 @@ for edit in (edit_directly, edit_detached, edit_under_no_grad):
         raise AssertionError("the change was not noticed")
 
 # %%
-# So the remedy is to use these in place of ``.data``: ``no_grad`` for an update,
-# ``detach`` for a constant. They do the same, and they are watched. For NumPy,
-# make a copy: ``y.detach().numpy().copy()``.
+# So do not use ``.data``. Take ``no_grad`` for an update, and ``detach`` for a
+# constant: then backward notices. For NumPy, make a copy of the numbers:
+# ``y.detach().numpy().copy()``.
 #
-# A watch of your own
+# A check of your own
 # -------------------
 #
-# In a program that you did not write, you cannot see such an edit. But you can
-# check it: keep a copy of each saved tensor, and compare when backward reads it.
+# In a program that you did not write, such an edit is hard to see. But you can
+# check for it: keep a copy of each saved tensor, and compare when backward
+# reads it.
 
 
 def keep_copy(tensor):
@@ -149,58 +152,60 @@ try:
 except RuntimeError as error:
     print(error)
 else:
-    raise AssertionError("the watch saw nothing")
+    raise AssertionError("the check saw nothing")
 
 # %%
-# It needs twice the memory for saved tensors, so use it to search.
+# The check needs twice the memory for saved tensors, so use it only to search.
 #
-# What goes wrong when nothing is saved
-# -------------------------------------
+# What goes wrong in another formula
+# ----------------------------------
 #
-# Nothing! The edit hurts only where backward needs the numbers. For
-# :math:`3\,x` the slope is 3, whatever ``x`` is.
+# The edit does harm only where backward needs the numbers. Does it for
+# :math:`3\,x`?
 
 x = torch.tensor([1.0], requires_grad=True)
 y = 3 * x
 x.data.zero_()
 y.backward()
-# Predict first: which number is x.grad?
+# Predict first: which number is x.grad for 3 * x?
 print(x.grad.item())
 torch.testing.assert_close(x.grad.item(), 3.0)
 
 # %%
-# That is why such code can work for years, until somebody changes the formula.
+# The slope of :math:`3\,x` is 3 for every ``x``, so backward does not need
+# ``x``. Such code can work for years, until somebody changes the formula.
 #
 # What you can do now
 # -------------------
 #
-# - You can name the two doors: ``.data``, and a NumPy array over the same memory.
-# - You can replace them with forms that PyTorch watches.
-# - You can find such an edit in a program with two hooks.
+# - You can name two edits that are not noticed: through ``.data``, and through
+#   a NumPy array over the same memory.
+# - You can write them in a form that PyTorch notices.
+# - You can use two hooks to find such an edit in a program.
 #
 # Exercises
 # ---------
 #
-# 1. :math:`x^2` saves ``x``. It was 3 in the forward run, and is then set to 10
-#    through ``.data``.
+# 1. :math:`x^2` saves ``x``. In the forward run ``x`` is 3. Then it is set to
+#    10 through ``.data``.
 
 x = torch.tensor(3.0, requires_grad=True)
 y = x**2
 x.data.fill_(10.0)
 y.backward()
-# Predict first: which number is x.grad?
+# Predict first: which number is x.grad for x squared?
 print(x.grad.item())
 torch.testing.assert_close(x.grad.item(), 20.0)
 
 # %%
-# The right slope was 6.
+# The right slope is 6, at 3.
 #
-# 2. The same with ``x + x``.
+# 2. The same edit, with ``x + x``.
 
 x = torch.tensor(3.0, requires_grad=True)
 y = x + x
 x.data.fill_(10.0)
 y.backward()
-# Predict first: which number is x.grad?
+# Predict first: which number is x.grad for x + x?
 print(x.grad.item())
 torch.testing.assert_close(x.grad.item(), 2.0)

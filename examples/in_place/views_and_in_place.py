@@ -9,9 +9,9 @@ Edit a view in place
 
 You will be able to say which edits of a view work, which are refused, and how to write the refused ones.
 
-A view has no numbers of its own: ``t[0]``, ``t.T`` and ``t.reshape(2, 2)`` look
-at the memory of ``t``. Write to the view, and ``t`` changes. Autograd has to
-keep up with that, and mostly does.
+A view has no numbers of its own: ``t[0]``, ``t.T`` and ``t.view(2, 2)`` use
+the memory of ``t``. Write to the view, and ``t`` changes. Autograd has to
+follow such changes, and refuses some of them.
 
 Know first: ``version_counter``, ``three_gradients_of_one_x``.
 """
@@ -39,22 +39,24 @@ total = y.sum()
 make_dot(total, params={"x": x, "total": total})
 
 # %%
-# The picture has a ``CopySlices``: the new history of ``y`` says "a part of me
-# was written to".
+# The picture has a node ``CopySlices``. It is the new history of ``y``, and
+# says that a part of ``y`` was written to.
 
 total.backward()
-# Predict first: what is x.grad?
+# Predict first: what is x.grad after the edit?
 print(x.grad)
 torch.testing.assert_close(x.grad, torch.tensor([[30.0, 30], [3, 3]]))
+assert y.grad_fn.name().endswith("CopySlices")
 
 # %%
-# View and base share one version counter.
+# A view and its base (here ``first`` and ``t``) share one version counter.
+# Both are edited once.
 
 t = torch.zeros(4)
 first = t[:2]
 first.add_(1)
 t.add_(1)
-# Predict first: what is the version of the view?
+# Predict first: what is the version of the view, first?
 print(first._version)
 assert first._version == t._version == 2
 
@@ -62,7 +64,8 @@ assert first._version == t._version == 2
 # Refused: a view of a leaf
 # -------------------------
 #
-# A leaf may not be written to, and so may no part of it.
+# Autograd does not let you write to a leaf that requires a gradient, or to a
+# part of it.
 
 w = torch.zeros(3, requires_grad=True)
 try:
@@ -74,7 +77,7 @@ else:
 
 # %%
 # To set a start value, write under ``no_grad``. To use a changed copy in a
-# formula, ``clone`` first: the copy is no leaf.
+# formula, ``clone`` first: the copy is not a leaf.
 
 with torch.no_grad():
     w[0] = 5.0
@@ -86,13 +89,14 @@ print(w.grad)
 torch.testing.assert_close(w.grad, torch.tensor([1.0, 0.0, 1.0]))
 
 # %%
-# The second number of ``copy`` was written over by a constant. It does not
+# A constant replaced the second number of ``copy``, so this number does not
 # depend on ``w``.
 #
 # Refused: one of several views made at once
 # ------------------------------------------
 #
-# ``unbind``, ``split`` and a loop over the rows make all views in one operation.
+# ``unbind`` and ``split`` make several views in one operation. So does a loop
+# over the rows: it calls ``unbind``.
 
 y = 3 * torch.ones(2, 2, requires_grad=True)
 try:
@@ -104,8 +108,8 @@ else:
     raise AssertionError("one of several views was changed")
 
 # %%
-# The node that made them has several outputs, and cannot be rewritten for one of
-# them. An index makes one view at a time, and works:
+# Autograd cannot write a new history for one of several outputs of a node. An
+# index makes one view at a time, and works:
 
 x = torch.ones(2, 2, requires_grad=True)
 y = 3 * x
@@ -118,8 +122,8 @@ torch.testing.assert_close(x.grad, torch.full((2, 2), 30.0))
 # Refused: a view from under ``no_grad``
 # --------------------------------------
 #
-# The view was made without being recorded. An edit that is recorded would not
-# know where it belongs.
+# The view is not recorded, but the edit would be. Autograd does not guess
+# which of the two you mean.
 
 y = 3 * torch.ones(4, requires_grad=True)
 with torch.no_grad():
@@ -132,13 +136,21 @@ else:
     raise AssertionError("an unrecorded view was changed")
 
 # %%
-# Make the view where you edit it: both inside of ``no_grad``, or both outside.
-#
+# Make the view where you edit it: both under ``no_grad``, or both outside of
+# it.
+
+with torch.no_grad():
+    y[:2].mul_(10)
+y[2:].mul_(10)
+torch.testing.assert_close(y.detach(), torch.full((4,), 30.0))
+
+# %%
 # Refused: several elements in one place
 # --------------------------------------
 #
-# ``expand`` shows one number several times. To write to it would write to one
-# place more than once. This has nothing to do with autograd.
+# ``expand`` shows one number several times: all its elements are one place in
+# memory. PyTorch refuses to write there, even where nothing requires a
+# gradient.
 
 wide = torch.ones(1).expand(3)
 try:
@@ -154,8 +166,8 @@ torch.testing.assert_close(wide, torch.full((3,), 2.0))
 # What goes wrong: a saved base
 # -----------------------------
 #
-# The edit is allowed, but somebody saved the numbers: ``exp`` keeps its result
-# for backward, and a view of that result is written to.
+# The edit is allowed, but an operation saved the numbers: ``exp`` keeps its
+# result for backward, and the edit writes to a view of that result.
 
 y = torch.zeros(2, requires_grad=True).exp()
 part = y[:1]
@@ -168,30 +180,40 @@ else:
     raise AssertionError("the change of a saved tensor was not noticed")
 
 # %%
-# The shared version counter noticed it. ``clone`` before the edit is the remedy.
-#
+# The shared version counter noticed it. To repair it, ``clone`` before the
+# edit:
+
+x = torch.zeros(2, requires_grad=True)
+y = x.exp().clone()
+y[:1].mul_(10)
+y.sum().backward()
+torch.testing.assert_close(x.grad, torch.tensor([10.0, 1.0]))
+
+# %%
 # What you can do now
 # -------------------
 #
 # - You can edit a part of a result, and get the right gradient.
-# - You can tell the refused edits, and write each of them in another way:
-#   ``clone``, an index, or ``no_grad`` around view and edit.
+# - You can say which edits are refused, and write each of them in another way:
+#   with ``clone``, with an index, or with view and edit both under
+#   ``no_grad``.
 #
 # Exercises
 # ---------
 #
-# 1. A column is set to 0 in place.
+# 1. The second column is set to 0 in place.
 
 x = torch.ones(2, 2, requires_grad=True)
 y = 4 * x
 y[:, 1] = 0.0
 y.sum().backward()
-# Predict first: what is x.grad?
+# Predict first: what is x.grad for the edited y?
 print(x.grad)
 torch.testing.assert_close(x.grad, torch.tensor([[4.0, 0.0], [4.0, 0.0]]))
 
 # %%
-# 2. ``detach`` gives a tensor that looks at the same memory. It is written to.
+# 2. ``detach`` gives a tensor that uses the same memory. It is set to 0 in
+#    place.
 
 y = 3 * torch.ones(2, requires_grad=True)
 y.detach().zero_()

@@ -41,8 +41,8 @@ assert gradcheck(torch.square, leaf(3.0))
 # A backward with a mistake
 # -------------------------
 #
-# This function computes the square, but its backward forgets the factor 2. With
-# ``raise_exception=False`` gradcheck returns False in place of the error.
+# This function computes the square, but its backward forgets the factor 2.
+# With ``raise_exception=False`` gradcheck returns False in place of the error.
 
 
 class Square(torch.autograd.Function):
@@ -81,8 +81,8 @@ else:
 # ---------------
 #
 # gradcheck takes a small step to *both* sides, and divides the change of the
-# value by the whole distance. The result is the mean of the slope from the left
-# and the slope from the right.
+# value by the whole distance. The result is the mean of the slope from the
+# left and the slope from the right.
 
 
 def measured(f, point, step=1e-6):
@@ -161,8 +161,8 @@ print(passes(maximum_with_zero, leaf(0.0)))
 assert passes(maximum_with_zero, leaf(0.0))
 
 # %%
-# So at a kink, "passes" means one thing only: autograd picked the mean of the two
-# slopes. All three gradients are right, and only one of them passes.
+# So at a kink, "passes" means one thing only: autograd picked the mean of the
+# two slopes. All three gradients are right, and only one of them passes.
 #
 # A test that is right at kinks
 # -----------------------------
@@ -189,8 +189,8 @@ assert not between_slopes(Square.apply, 3.0)
 # What goes wrong: the test looks elsewhere
 # -----------------------------------------
 #
-# gradcheck looks at the points that you give it, and nowhere else. This function
-# returns its input, and its gradient is wrong for negative numbers:
+# gradcheck looks at the points that you give it, and nowhere else. This
+# function returns its input, and its gradient is wrong for negative numbers:
 
 
 class Half(torch.autograd.Function):
@@ -232,13 +232,14 @@ assert not in_float32
 # The same layer, with weights and input in float64:
 
 x = x.detach().double().requires_grad_()
-# Predict first: does it pass? True or False
+# Predict first: does the layer pass in float64? True or False
 print(passes(layer.double(), x))
 assert passes(layer, x)
 
 # %%
 # The second way: a function with random numbers. Its two calls for one
-# measurement use different random numbers, so the measured slope means nothing.
+# measurement use different random numbers, so the measured slope means
+# nothing.
 
 torch.manual_seed(0)
 dropout = torch.nn.Dropout(0.5)
@@ -259,8 +260,8 @@ assert passes(dropout.eval(), leaf([1.0] * 64))
 # -------------------
 #
 # - You can check a gradient, in float64 and at points that you choose.
-# - You can explain the answer at a kink: only the mean of the two slopes passes,
-#   though all numbers from one slope to the other are right.
+# - You can explain the answer at a kink: only the mean of the two slopes
+#   passes, though all numbers from one slope to the other are right.
 #
 # Exercises
 # ---------

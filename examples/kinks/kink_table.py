@@ -28,8 +28,8 @@ release = tuple(int(part) for part in torch.__version__.split(".")[:2])
 # Three numbers for one point
 # ---------------------------
 #
-# The slopes from the left and from the right are measured from values alone. The
-# third number is autograd's. float64 has enough digits for a small step.
+# The slopes from the left and from the right are measured from values alone.
+# The third number is autograd's. float64 has enough digits for a small step.
 
 
 def three_numbers(f, point, step=1e-6):
@@ -82,8 +82,8 @@ for name, (f, point) in KINKS.items():
     print(f"{name:20}{point:4}{left:7}{right:7}{picked:10.3g}")
 
 # %%
-# Is autograd's number right in every row, that is, from the smaller slope to the
-# larger one?
+# Is autograd's number right in every row, that is, from the smaller slope to
+# the larger one?
 
 right_rows = [
     min(left, right) - 1e-3 <= picked <= max(left, right) + 1e-3
@@ -140,8 +140,8 @@ if release <= (2, 5) or release >= (2, 9):
 # In a picture
 # ------------
 #
-# The line is the gradient that autograd gives on both sides; the dot is the one
-# number at the kink.
+# The line is the gradient that autograd gives on both sides; the dot is the
+# one number at the kink.
 
 fig, axes = plt.subplots(1, 4, figsize=(8, 2.2), sharey=True)
 names = ("abs(x)", "relu(x)", "clamp(x, min=0)", "maximum(x, 0)")
@@ -169,7 +169,8 @@ y = (x**2).sqrt()
 make_dot(y, params={"x": x, "y": y})
 
 # %%
-# The right answers at 0 are the numbers from -1 to 1. Is autograd's one of them?
+# The right answers at 0 are the numbers from -1 to 1. Is autograd's one of
+# them?
 
 y.backward()
 # Predict first: what is x.grad for the root of the square, at 0?

@@ -9,9 +9,9 @@ Trace a NaN to its operation
 
 You will be able to find the operation that makes the first NaN in a backward pass, and to repair it with a double ``where``.
 
-The loss is a number, and after one step all weights are NaN (not a number). The
-NaN that you see is far from its cause. This lesson searches for the cause in two
-ways, and repairs it.
+The loss is a number, and after one step all weights are NaN (not a number).
+The NaN that you see is far from its cause. This lesson searches for the cause
+in two ways, and repairs it.
 
 Know first: ``slopes_from_both_sides``, ``step_through_backward``.
 """
@@ -56,9 +56,9 @@ assert x.grad[0].isnan()
 torch.testing.assert_close(x.grad[1].item(), 0.25)
 
 # %%
-# ``where`` did its part: for the first element, it sends 0 back to the root. But
-# the root multiplies what arrives by its own slope, and that is infinite. What
-# is :math:`0 \cdot \infty`?
+# ``where`` did its part: for the first element, it sends 0 back to the root.
+# But the root multiplies what arrives by its own slope, and that is infinite.
+# What is :math:`0 \cdot \infty`?
 
 print(torch.tensor(0.0) * torch.inf)
 assert (torch.tensor(0.0) * torch.inf).isnan()
@@ -83,17 +83,17 @@ with warnings.catch_warnings(record=True) as caught:
         raise AssertionError("the NaN was not noticed")
 
 # %%
-# A warning came with it. It shows the traceback of the *forward* operation: the
-# line of your program to look at. (It holds paths of this machine, so only a
-# part is printed.)
+# A warning came with it. It shows the traceback of the *forward* operation:
+# the line of your program to look at. (It holds paths of this machine, so only
+# a part is printed.)
 
 text = next(str(w.message) for w in caught if "Traceback" in str(w.message))
 print(text.partition("Traceback")[0])
 assert "guarded_root" in text
 
 # %%
-# In anomaly mode each operation stores its traceback. That is slow: use the mode
-# to search, and not in training.
+# In anomaly mode each operation stores its traceback. That is slow: use the
+# mode to search, and not in training.
 #
 # Search with hooks
 # -----------------
@@ -124,9 +124,10 @@ def watch(output, found):
 
 # %%
 # Backward goes on after the first NaN, so this search can find more than one
-# cause. Try it on :math:`x \log x`, with the same kind of guard. At 0, ``where``
-# sends 0 to the product. The product sends :math:`0 \cdot \log 0` to ``x``, and
-# :math:`0 \cdot 0` to the logarithm. The logarithm divides by 0 what arrives.
+# cause. Try it on :math:`x \log x`, with the same kind of guard. At 0,
+# ``where`` sends 0 to the product. The product sends :math:`0 \cdot \log 0` to
+# ``x``, and :math:`0 \cdot 0` to the logarithm. The logarithm divides by 0
+# what arrives.
 
 x = torch.tensor(0.0, requires_grad=True)
 y = torch.where(x > 0, x * x.log(), 0.0)
@@ -147,8 +148,8 @@ print(found)
 # What anomaly mode does not see
 # ------------------------------
 #
-# It looks at gradients only. It can miss a NaN that the *forward* run makes: the
-# logarithm of -1 is NaN, but its backward computes :math:`1/x`, a number.
+# It looks at gradients only. It can miss a NaN that the *forward* run makes:
+# the logarithm of -1 is NaN, but its backward computes :math:`1/x`, a number.
 
 x = torch.tensor(-1.0, requires_grad=True)
 with warnings.catch_warnings():
@@ -167,8 +168,9 @@ torch.testing.assert_close(x.grad.item(), -2.0)
 # The repair: a double where
 # --------------------------
 #
-# The root must not see the 0 at all. One ``where`` gives it a harmless number, 1,
-# in place of each bad one. A second ``where`` replaces the result of that 1.
+# The root must not see the 0 at all. One ``where`` gives it a harmless number,
+# 1, in place of each bad one. A second ``where`` replaces the result of that
+# 1.
 
 
 def safe_root(x):
@@ -192,9 +194,9 @@ torch.testing.assert_close(x.grad, torch.tensor([0.0, 0.25]))
 # What goes wrong: other repairs
 # ------------------------------
 #
-# ``nan_to_num`` on the result does not help: the result has no NaN, and backward
-# still goes through the root at 0. A small number added *after* the root does
-# not change the slope.
+# ``nan_to_num`` on the result does not help: the result has no NaN, and
+# backward still goes through the root at 0. A small number added *after* the
+# root does not change the slope.
 
 
 def gradient(f):

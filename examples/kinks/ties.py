@@ -74,8 +74,9 @@ torch.testing.assert_close(x.grad[index].item(), 1.0)
 assert x.grad.count_nonzero().item() == 1
 
 # %%
-# The index names one place, and only this place gets the gradient. ``amax`` is a
-# maximum over dimensions that returns no index. It shares, as ``max()`` does.
+# The index names one place, and only this place gets the gradient. ``amax`` is
+# a maximum over dimensions that returns no index. It shares, as ``max()``
+# does.
 
 x = torch.tensor([3.0, 3.0, 2.0], requires_grad=True)
 x.amax(dim=0).backward()
@@ -88,7 +89,8 @@ torch.testing.assert_close(x.grad, torch.tensor([0.5, 0.5, 0.0]))
 #
 # An operation that returns an index gives the gradient to that place. Many
 # operations that return a value only share it. Try some of both kinds on three
-# equal numbers. (``values`` and ``[0]`` take the value and leave the index out.)
+# equal numbers. (``values`` and ``[0]`` take the value and leave the index
+# out.)
 
 OPERATIONS = {
     "max()": lambda x: x.max(),
@@ -151,14 +153,14 @@ for f in (torch.maximum, torch.fmax):
     torch.testing.assert_close(b.grad.item(), 0.5 if shared else 0.0)
 
 # %%
-# Up to PyTorch 2.13, ``fmax`` gives all of the gradient to its first input. From
-# 2.14 on, it shares as ``maximum`` does.
+# Up to PyTorch 2.13, ``fmax`` gives all of the gradient to its first input.
+# From 2.14 on, it shares as ``maximum`` does.
 #
 # What goes wrong: two programs for one number
 # --------------------------------------------
 #
-# Both programs compute the largest score, and take one step of gradient descent
-# to lower it, with a learning rate of 1. Two scores are in a tie.
+# Both programs compute the largest score, and take one step of gradient
+# descent to lower it, with a learning rate of 1. Two scores are in a tie.
 
 
 def one_step(largest):
@@ -186,8 +188,8 @@ torch.testing.assert_close(by_place.max().item(), 4.0)
 # Write what you mean
 # -------------------
 #
-# To share, take ``amax``. To give all to one place, take that place: ``argmax``
-# finds the index of a largest element.
+# To share, take ``amax``. To give all to one place, take that place:
+# ``argmax`` finds the index of a largest element.
 
 one = gradient(lambda s: s[s.argmax()], [3.0, 3.0, 2.0])
 shared = gradient(lambda s: s.amax(), [3.0, 3.0, 2.0])

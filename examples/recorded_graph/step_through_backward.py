@@ -15,6 +15,8 @@ the numbers from the loss back to the leaf finds that node.
 Know first: ``why_it_adds``, ``read_the_picture``.
 """
 
+from copy import deepcopy
+
 import torch
 from torchviz import make_dot
 
@@ -60,30 +62,31 @@ make_dot(loss, params={"w": w, "loss": loss})
 # -------------------------
 #
 # The player needs no secret: fifteen lines record the same steps. First,
-# collect the nodes by walking from the loss along ``next_functions``.
+# collect the nodes by walking from the loss along ``next_functions``. The list
+# grows while the loop goes through it.
 
-
-def nodes_of(node, found):
-    if node is not None and node not in found:
-        found.append(node)
-        for following, _ in node.next_functions:
-            nodes_of(following, found)
-    return found
-
-
-nodes = nodes_of(loss.grad_fn, [])
+nodes = [loss.grad_fn]
+for node in nodes:
+    for following, _ in node.next_functions:
+        if following is not None and following not in nodes:
+            nodes.append(following)
 print([type(node).__name__ for node in nodes])
 
 # %%
 # Then put a hook on each. PyTorch calls it when the node has run, with what
-# was sent and what had arrived. Note both, with the name of the node.
+# was sent and what had arrived. Note copies of both: the very tensor that
+# arrives at a leaf may become its ``.grad``, and the next call adds to it.
 
 steps = []
 
 
 def record(node):
     name = type(node).__name__
-    return node.register_hook(lambda *both: steps.append((name, *both)))
+
+    def note(sent, arrived):
+        steps.append((name, deepcopy(sent), deepcopy(arrived)))
+
+    return node.register_hook(note)
 
 
 handles = [record(node) for node in nodes]
@@ -170,10 +173,15 @@ assert len(steps) == count + 1
 handle.remove()
 
 # %%
-# With all hooks removed nothing is noted any more.
+# With all hooks removed nothing is noted any more. And the numbers that you
+# noted first are as they were, although ``w.grad`` has grown.
 
 (w * 5).backward()
 assert len(steps) == count + 1
+name, sent, arrived = steps[3]
+print(arrived[0].item(), w.grad.item())
+torch.testing.assert_close(arrived[0].item(), 64.0)
+torch.testing.assert_close(w.grad.item(), 74.0)
 
 # %%
 # What you can do now

@@ -23,16 +23,18 @@ from torchviz import make_dot
 # One network
 # -----------
 #
-# A linear layer with 100 outputs, and dropout, which sets about half of them to
-# 0 while the network trains.
+# A linear layer with 100 outputs, and dropout, which sets about half of them
+# to 0 while the network trains.
 
 torch.manual_seed(0)
 model = torch.nn.Sequential(torch.nn.Linear(2, 100), torch.nn.Dropout(0.5))
 x = torch.tensor([[1.0, 2.0]])
 
 # %%
-# Five ways, and the plain one
-# ----------------------------
+# Five ways, and a run without any
+# --------------------------------
+#
+# ``plain`` is the run without any of them.
 
 
 def plain():
@@ -50,7 +52,8 @@ def inference_mode():
 
 
 # %%
-# "Frozen" means that the weights themselves require no gradient.
+# "Frozen" means that the weights themselves require no gradient. ``frozen``
+# and ``evaluation`` set the model back at the end.
 
 
 def frozen():
@@ -76,8 +79,8 @@ def evaluation():
 # --------------
 #
 # Is the result recorded? How many numbers did the forward run save for
-# backward? Did dropout set some results to 0? And can a later layer train on
-# the result?
+# backward? Did dropout set some results to 0? And can a later layer use the
+# result to train? A hook counts the saved numbers.
 
 
 def count_saved(run):
@@ -93,7 +96,8 @@ def count_saved(run):
 
 
 # %%
-# The last question is tried out: a weight is multiplied with the result.
+# To answer the last question, multiply the result by a weight, and run
+# backward.
 
 
 def can_train_on(y):
@@ -109,7 +113,7 @@ def can_train_on(y):
 # Two guesses first
 # -----------------
 #
-# ``model.eval()`` is often written before a test run. Does it stop the
+# ``model.eval()`` is often called before a test run. Does it stop the
 # recording?
 
 # Predict first: is the result of eval recorded? True or False
@@ -117,7 +121,7 @@ print(evaluation().grad_fn is not None)
 assert evaluation().grad_fn is not None
 
 # %%
-# And ``detach``: its result has no graph. Does it save memory?
+# The result of ``detach`` has no graph. Does ``detach`` also save memory?
 
 # Predict first: does detach save fewer numbers than plain? True or False
 print(count_saved(detach) < count_saved(plain))
@@ -127,7 +131,8 @@ assert count_saved(detach) == count_saved(plain)
 # The table
 # ---------
 #
-# Now all ways and all questions.
+# Now all ways and all questions. The last column says whether a later layer
+# can train on the result.
 
 print("way            recorded  saved  dropout  train on")
 table = {}
@@ -140,14 +145,15 @@ for way in (plain, no_grad, inference_mode, frozen, detach, evaluation):
     print(f"{way.__name__:15}{cells}")
 
 # %%
-# In words, row by row:
+# The plain run saves the 2 numbers of ``x`` for the linear layer, and 100 for
+# dropout.
 #
-# ``eval`` stops nothing
-# ----------------------
+# ``eval`` stops no gradient
+# --------------------------
 #
 # ``model.eval()`` changes what dropout and batch norm compute. The graph is
-# recorded as before. Here it is: dropout is gone from it, and the way back to
-# the weights is not.
+# still recorded. Here it is: dropout is gone from it, but the way back to the
+# weights is there.
 
 model.eval()
 y = model(x).sum()
@@ -155,27 +161,28 @@ model.train()
 make_dot(y, params=dict(model.named_parameters(prefix="model")))
 
 # %%
-# The two can be combined, and for a test run you want both: ``eval`` for the
-# right values, and ``no_grad`` to save nothing.
+# ``eval`` and ``no_grad`` go together in a test run: ``eval`` gives the right
+# values, and with ``no_grad`` nothing is saved.
 #
 # ``detach`` comes too late to save memory
 # ----------------------------------------
 #
-# It cuts a result off. The forward run before it was recorded all the same.
-# Only the modes, and frozen weights, save nothing.
+# It cuts the result off from its graph. But the forward run before it was
+# recorded, and its numbers were saved. Nothing is saved in the two modes, and
+# with frozen weights.
 
 for way in ("no_grad", "inference_mode", "frozen"):
     assert table[way][1] == 0
 
 # %%
-# Use ``detach`` where one part of a formula is to be a constant, and the rest is
-# to train.
+# Use ``detach`` where one part of a formula must be a constant, and the rest
+# must train.
 #
 # What goes wrong: inference mode, and then training
 # --------------------------------------------------
 #
-# ``inference_mode`` saves a little more work than ``no_grad``. In return, its
-# results may never be saved for backward:
+# ``inference_mode`` leaves out more work than ``no_grad``. The price: its
+# results cannot be saved for backward.
 
 y = inference_mode()
 weight = torch.ones(100, requires_grad=True)
@@ -189,9 +196,11 @@ assert not table["inference_mode"][3]
 assert table["no_grad"][3]
 
 # %%
-# The results of ``no_grad`` have no such limit. If in doubt, take ``no_grad``.
-# To use an inference result after all, ``clone`` it outside of the mode.
+# The results of ``no_grad`` have no such limit. If you are not sure, take
+# ``no_grad``. If you must train on an inference result, ``clone`` it outside
+# of the mode.
 
+assert y.is_inference()
 (weight * y.clone()).sum().backward()
 torch.testing.assert_close(weight.grad, y[0])
 
@@ -199,45 +208,49 @@ torch.testing.assert_close(weight.grad, y[0])
 # Frozen weights let the gradient through
 # ---------------------------------------
 #
-# A frozen network is recorded as soon as its *input* requires a gradient. That
-# is what you want if an earlier network trains through it.
+# A frozen network is recorded if its *input* requires a gradient. You need
+# that when an earlier network trains through it. Under ``no_grad`` there is no
+# graph, and the earlier network gets nothing.
 
 frozen_layer = torch.nn.Linear(2, 1).requires_grad_(False)
 earlier = torch.tensor([[1.0, 2.0]], requires_grad=True)
 frozen_layer(earlier).sum().backward()
 torch.testing.assert_close(earlier.grad, frozen_layer.weight)
 assert frozen_layer.weight.grad is None
+with torch.no_grad():
+    assert frozen_layer(earlier).grad_fn is None
 
 # %%
-# With ``no_grad`` in its place, ``earlier`` would get nothing.
-#
 # What you can do now
 # -------------------
 #
-# - A test run: ``eval()`` together with ``no_grad`` or ``inference_mode``.
-# - A constant inside of a formula that trains: ``detach``.
-# - A part that shall not learn, but pass gradients on: ``requires_grad_(False)``.
+# - For a test run, take ``eval()`` together with ``no_grad`` or
+#   ``inference_mode``.
+# - For a constant in a formula that trains, take ``detach``.
+# - For a part that must not learn, but must pass gradients on, take
+#   ``requires_grad_(False)``.
 #
 # Exercises
 # ---------
 #
-# 1. A tensor is *made* inside of ``no_grad``, with ``requires_grad=True``.
+# 1. A tensor is *made* under ``no_grad``, with ``requires_grad=True``.
 
 with torch.no_grad():
     leaf = torch.zeros(2, requires_grad=True)
-# Predict first: does it require a gradient? True or False
+# Predict first: does leaf require a gradient? True or False
 print(leaf.requires_grad)
 assert leaf.requires_grad
 
 # %%
-# The mode stops the recording of operations. Making a leaf is not one.
+# The mode stops the recording of operations. To make a leaf is no operation
+# that would be recorded.
 #
-# 2. The loss is ``(model(x) - target.detach()) ** 2``, with a network for
-#    ``target`` too. Which of the two networks gets gradients?
+# 2. The loss compares the results of two networks, ``online`` and ``target``.
+#    Only one of the two results is detached.
 
 online, target = torch.nn.Linear(2, 1), torch.nn.Linear(2, 1)
 ((online(x) - target(x).detach()) ** 2).sum().backward()
-# Predict first: online or target
+# Predict first: which network gets gradients, online or target?
 print("online" if online.weight.grad is not None else "target")
 assert online.weight.grad is not None
 assert target.weight.grad is None

@@ -9,8 +9,8 @@ Find out why a gradient is None
 
 You will be able to find the cause of a ``.grad`` that is ``None`` among eight, with a check that you can paste into your code.
 
-No error, no warning, and ``x.grad`` is ``None``. Each cause takes five lines
-here. At the end stands a function that tells them apart.
+There is no error, and ``x.grad`` is ``None``. This lesson shows eight causes,
+a few lines each. Then it writes a function that sorts them.
 
 Know first: ``leaf_or_not``, ``clearing_gradients``, ``five_ways_to_stop``.
 """
@@ -34,8 +34,8 @@ assert x.grad is None
 # 2. It was never asked for
 # -------------------------
 #
-# A tensor requires no gradient unless you say so. A result of two such tensors
-# has no graph; here another leaf brings one.
+# A tensor requires no gradient unless you say so. Here ``w`` requires one, so
+# there is a graph, but ``x`` has no part in it.
 
 x, w = torch.tensor(2.0), torch.tensor(5.0, requires_grad=True)
 (x * w).backward()
@@ -43,43 +43,53 @@ assert x.grad is None
 torch.testing.assert_close(w.grad.item(), 2.0)
 
 # %%
-# 3. It is not a leaf
+# 3. It was converted
 # -------------------
 #
-# The name ``x`` stands for the *result* of an operation: the leaf is the tensor
-# before. ``.to(...)``, ``.cuda()``, ``.double()`` and ``.reshape(...)`` do this.
+# Here ``x`` requires a gradient, and is converted to float64 in the same line.
 
 x = torch.tensor([2.0, 3.0], requires_grad=True).double()
+# Predict first: is x a leaf? True or False
+print(x.is_leaf)
+assert x.requires_grad and not x.is_leaf
+
+# %%
+# The name ``x`` stands for the *result* of an operation. The leaf is the
+# tensor before it, which has no name here, and that tensor gets the gradient.
+# ``.reshape(...)`` does the same, and so do ``.to(...)`` and ``.cuda()`` where
+# they change the type or the device. This cause has a warning, when ``x.grad``
+# is read:
+
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     x.sum().backward()
-    # Predict first: is x a leaf? True or False
-    print(x.is_leaf)
     assert x.grad is None
-assert not x.is_leaf
-
-# %%
-# This cause has a warning. It was given when ``x.grad`` was read:
-
 print(str(caught[0].message).partition(". If you")[0])
 assert len(caught) == 1
 
 # %%
-# Move first, require after: ``x = torch.tensor(...).double().requires_grad_()``.
-#
+# Convert first, then require the gradient:
+
+x = torch.tensor([2.0, 3.0]).double().requires_grad_()
+x.sum().backward()
+torch.testing.assert_close(x.grad, torch.ones(2, dtype=torch.float64))
+
+# %%
 # 4. It was cut off
 # -----------------
 #
-# ``detach``, and also a new tensor made from its numbers, end the graph.
+# ``detach`` ends the graph. So does a new tensor that is made from the numbers
+# of ``x``.
 
 x = torch.tensor(2.0, requires_grad=True)
 w = torch.tensor(5.0, requires_grad=True)
 (w * x.detach()).backward()
+(w * torch.tensor(x.item())).backward()
 assert x.grad is None
 
 # %%
-# 5. A mode was off
-# -----------------
+# 5. Recording was off
+# --------------------
 #
 # Under ``no_grad`` nothing is recorded.
 
@@ -92,6 +102,8 @@ assert x.grad is None
 # %%
 # 6. The loss does not use it
 # ---------------------------
+#
+# ``x**2`` is recorded, but the loss is made from ``w`` alone.
 
 x = torch.tensor(2.0, requires_grad=True)
 w = torch.tensor(5.0, requires_grad=True)
@@ -100,20 +112,23 @@ loss = 3 * w
 make_dot(loss, params={"x": x, "w": w, "loss": loss})
 
 # %%
-# ``x`` does not stand in the picture. What is not in the picture gets nothing.
+# Look for ``x`` in the picture.
 
 loss.backward()
-# Predict first: what is x.grad?
+# Predict first: what is x.grad, 0 or None?
 print(x.grad)
 assert x.grad is None
 torch.testing.assert_close(w.grad.item(), 3.0)
 
 # %%
+# Backward never came to ``x``, so not even a 0 was stored. What is not in the
+# picture gets nothing.
+#
 # 7. It was cleared
 # -----------------
 #
-# Since PyTorch 2.0, ``zero_grad()`` sets ``.grad`` to ``None``. Before, it
-# filled it with zeros.
+# Since PyTorch 2.0, ``zero_grad()`` sets ``.grad`` to ``None``. Before 2.0, it
+# filled ``.grad`` with zeros.
 
 w = torch.nn.Parameter(torch.tensor(5.0))
 optimizer = torch.optim.SGD([w], lr=0.1)
@@ -136,8 +151,9 @@ assert x.grad is None
 # One check for all
 # -----------------
 #
-# Four of the causes can be read off the tensor, and one off the graph: walk
-# from the loss to all of its leaves, and see whether yours is among them.
+# The tensor itself shows causes 2 and 3. The graph shows causes 4, 5 and 6,
+# but not which one of them: walk from the loss to all of its leaves, and see
+# whether yours is among them. The other three leave no mark.
 
 
 def leaves_of(loss):
@@ -154,7 +170,7 @@ def leaves_of(loss):
 
 
 # %%
-# Call it before ``backward``, or after: the nodes stay.
+# You can call the check before ``backward`` or after it: the nodes stay.
 
 
 def why_none(x, loss):
@@ -164,67 +180,85 @@ def why_none(x, loss):
         return "x is not a leaf: retain_grad(), or ask the leaf (3)"
     if not any(leaf is x for leaf in leaves_of(loss)):
         return "no way leads from the loss to x (4, 5, 6)"
-    return "backward did not run, or was cleared, or returned (1, 7, 8)"
+    return "not run, cleared, or returned (1, 7, 8)"
 
 
 # %%
-# Try it on some of the cases.
+# Try it on four cases.
 
 x = torch.tensor(2.0, requires_grad=True)
 w = torch.tensor(5.0, requires_grad=True)
 print(why_none(x, w * x.detach()))
 print(why_none(x * 1, x * w))
 print(why_none(torch.tensor(2.0), x * w))
-print(why_none(x, x * w))
+loss = x * w
+print(why_none(x, loss))
+loss.backward()
+assert why_none(x, loss) == why_none(x, x * w)
 assert "no way" in why_none(x, w * x.detach())
 assert "not a leaf" in why_none(x * 1, x * w)
 
 # %%
-# What goes wrong: making the message go away
+# What goes wrong: only the message goes away
 # -------------------------------------------
 #
-# If *all* ways are cut, backward refuses. A known "fix" is to call
-# ``requires_grad_()`` on the loss. The error is gone, and nothing learns:
+# If *all* ways are cut, backward refuses:
 
 x = torch.tensor(2.0, requires_grad=True)
-loss = (x.detach() ** 2).requires_grad_()
+loss = x.detach() ** 2
+try:
+    loss.backward()
+except RuntimeError as error:
+    print(error)
+else:
+    raise AssertionError("backward ran without a graph")
+
+# %%
+# People then call ``requires_grad_()`` on the loss. The error is gone.
+
+loss.requires_grad_()
 loss.backward()
-# Predict first: what is x.grad?
+# Predict first: what is x.grad after this backward?
 print(x.grad)
 assert x.grad is None
+assert loss.is_leaf
+
+# %%
+# The loss is now a leaf without a graph. Backward has no way to ``x``, and
+# nothing learns.
+#
 
 # %%
 # What you can do now
 # -------------------
 #
-# - You can name eight causes, and ask the tensor and the graph which one it is.
-# - You know the two that are easy to overlook: the name now stands for another
-#   tensor, and the loss does not use it.
+# - You can name eight causes, and let the tensor and the graph tell you which
+#   of them are possible.
+# - You know two that are easy to miss: the name stands for another tensor, and
+#   the loss does not use it.
 #
 # Exercises
 # ---------
 #
-# 1. Read the lines. Which cause is it?
+# 1. Read the lines, and find the cause of ``None``.
 
 x = torch.ones(4, requires_grad=True).reshape(2, 2)
 loss = x.sum()
 loss.backward()
-# Predict first: the number of the cause
+# Predict first: which number from 1 to 8 does the cause have?
 print(why_none(x, loss).rpartition("(")[2].rstrip(")"))
 assert "(3)" in why_none(x, loss)
 
 # %%
-# 2. The loss uses ``x`` rounded to an integer. Is the gradient ``None``, 0 or
-#    another number?
+# 2. The loss uses ``x`` rounded to an integer.
 
 x = torch.tensor(2.4, requires_grad=True)
 loss = (x.round() - 1) ** 2
 loss.backward()
-# Predict first: what is x.grad?
+# Predict first: is x.grad None, 0 or another number?
 print(x.grad.item())
 torch.testing.assert_close(x.grad.item(), 0.0)
 
 # %%
-# That is not ``None`` but 0: ``round`` is recorded, and its slope is 0
-# everywhere between its jumps. A gradient of 0 and no gradient are two
-# different problems.
+# It is 0, and not ``None``: ``round`` is recorded, and its slope is 0 between
+# its jumps. A gradient of 0 and no gradient are two different problems.
