@@ -49,7 +49,7 @@ def docs(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Build the site twice from a clean copy and test it as a reader meets it."""
     python = site_python(session, "tests")
-    session.run(python, "-m", "pytest", "-n", "auto", *session.posargs)
+    session.run(python, "-m", "pytest", "-n", "logical", *session.posargs)
 
 
 @nox.session(python=False, default=False)
