@@ -5,6 +5,9 @@ from pathlib import Path
 
 from bs4 import BeautifulSoup
 
+# The width that a page needs and the one it has; Furo scrolls its content, not the window.
+WIDTHS = "(e => [e.scrollWidth, e.clientWidth])(document.querySelector('.content'))"
+
 
 @cache
 def page(path: Path) -> BeautifulSoup:
@@ -19,3 +22,9 @@ def outputs(path: Path) -> list[str]:
     """The printed outputs of a lesson or of a page with cells."""
     blocks = page(path).select(".sphx-glr-script-out pre, .cell_output pre")
     return [block.get_text() for block in blocks]
+
+
+@cache
+def ids(path: Path) -> frozenset[str]:
+    """The anchors of a page."""
+    return frozenset(tag["id"] for tag in page(path).select("[id]"))

@@ -575,6 +575,10 @@ class TestStepSentences:
             lambda: (layer(matrix), dict(layer.named_parameters())),
             lambda y, _: y.backward(torch.ones(2, 2)),
         )
+        assert texts["AddmmBackward0"].startswith(
+            "AddmmBackward0 sends to its first input the gradient, summed to its shape since it "
+            "was repeated; and "
+        )
         assert texts["AddmmBackward0"].count("summed to its shape") == 1
 
     def test_grad_and_a_failed_step_say_so(self):

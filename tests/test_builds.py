@@ -153,6 +153,21 @@ class TestErrors:
         status, output = run_build(small)
         assert status != 0
         assert "torch.autogradd.grad" in output
+        # Sphinx alone would say it once, and keep the page.
+        status, output = run_build(small)
+        assert status != 0
+        assert "torch.autogradd.grad" in output
+
+    def test_a_page_that_a_killed_build_left_half_written_is_written_again(self, small):
+        page = small / "_build" / "html" / "index.html"
+        status, output = run_build(small)
+        assert status == 0, output
+        whole = page.read_text()
+        page.write_text(whole[: len(whole) // 2])
+        (small / "_build" / "doctrees" / "unfinished").touch()
+        status, output = run_build(small)
+        assert status == 0, output
+        assert page.read_text() == whole
 
 
 class TestHosting:

@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from pathlib import Path
 
 import pytest
 from reading_order import LESSONS
@@ -44,7 +43,7 @@ def test_script_runs_in_a_fresh_interpreter(site, tmp_path, lesson):
 @pytest.mark.parametrize("lesson", LESSONS)
 def test_script_and_notebook_hold_nothing_of_the_build(site, lesson):
     """What is downloaded is what the author wrote, whatever the build recorded of its run."""
-    (source,) = Path(__file__).parents[1].glob(f"examples/*/{lesson}.py")
+    (source,) = site.parents[1].glob(f"examples/*/{lesson}.py")
     assert download(site, f"{lesson}.py").read_bytes() == source.read_bytes()
     cells = json.loads(download(site, f"{lesson}.ipynb").read_text(encoding="utf-8"))["cells"]
     assert not any(cell.get("outputs") or cell.get("execution_count") for cell in cells)

@@ -3,14 +3,18 @@
 import re
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import graph_figure
+import graphviz
 import pytest
 import torch
 from bs4 import BeautifulSoup
 from sphinx.errors import ExtensionError
 from torchviz import make_dot
+
+STATIC = Path(__file__).parent.parent / "conf" / "static"
 
 
 @pytest.fixture
@@ -41,6 +45,15 @@ class TestScraper:
         assert scrape(tmp_path, "x = 1", graph) == ""
         assert scrape(tmp_path, "# only a comment", graph) == ""
 
+    def test_takes_a_graph_written_in_dot(self, tmp_path):
+        # Its text repr is hidden, as that of all graphviz objects.
+        rst = scrape(tmp_path, "graph", graphviz.Source("digraph { a -> b }"))
+        assert ".. graph-figure:: /sphx_glr_lesson_001.svg" in rst
+
+    def test_a_broken_graph_names_the_lesson_and_the_line(self, tmp_path):
+        with pytest.raises(ExtensionError, match=r"lesson\.py:7: .* syntax error"):
+            scrape(tmp_path, "graph", graphviz.Source("digraph { a -> ; }"))
+
     def test_ignores_other_values(self, tmp_path):
         assert scrape(tmp_path, "x + 1", 2) == ""
 
@@ -61,20 +74,27 @@ class TestScraper:
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    """A small site with an ordinary graph and a very large one; HTML and plain text."""
+    """A small site with an ordinary graph and two very large ones; HTML and plain text."""
     folder = tmp_path_factory.mktemp("figures")
     x = torch.ones(2, requires_grad=True)
     small = make_dot(x.sum(), params={"x": x})
     chain = x
     for _ in range(400):
         chain = chain * 2
-    for name, graph in (("small", small), ("large", make_dot(chain.sum()))):
+    own = graphviz.Digraph()
+    for number in range(400):
+        own.edge(f"node {number}", f"node {number + 1}")
+    graphs = {"small": small, "large": make_dot(chain.sum()), "own": own}
+    for name, graph in graphs.items():
         (tmp := folder / name).mkdir()
         scrape(tmp, "graph", graph)
-    (folder / "conf.py").write_text('extensions = ["graph_figure"]\nproject = "Figures"\n')
+    (folder / "conf.py").write_text(
+        'extensions = ["graph_figure"]\nproject = "Figures"\nhtml_theme = "furo"\n'
+        f"html_static_path = [{str(STATIC)!r}]\n"
+    )
     directive = ".. graph-figure:: /{}/sphx_glr_lesson_001.svg\n\n"
     (folder / "index.rst").write_text(
-        "Figures\n=======\n\n" + directive.format("small") + directive.format("large")
+        "Figures\n=======\n\n" + "".join(directive.format(name) for name in graphs)
     )
     for builder in ("html", "text"):
         command = [
@@ -125,8 +145,33 @@ class TestFigure:
         assert link.get_text(strip=True) == "Open the whole picture"
         assert (pages / "html" / link["href"]).exists()
 
+    def test_a_huge_graph_made_by_hand_has_no_operations_to_count(self, figures):
+        text = " ".join(figures[2].get_text().split())
+        assert text == (
+            "Graph with 401 nodes. It is too large to show here. Open the whole picture"
+        )
+
     def test_other_builders_show_the_words(self, pages):
         assert "x (shape (2)): a leaf." in (pages / "text" / "index.txt").read_text()
+
+
+COLOURS = """() => [
+    ...document.querySelectorAll(".graph-figure svg :is(text, .node rect:not(.inner))")
+].map(e => getComputedStyle(e).fill.match(/[\\d.]+/g).slice(0, 3).map(Number))"""
+
+
+@pytest.mark.parametrize("theme", ["auto", "dark"])
+def test_prints_dark_text_on_light_boxes_from_a_dark_page(pages, browser, theme):
+    with browser.new_context(color_scheme="dark") as context:
+        page = context.new_page()
+        page.goto((pages / "html" / "index.html").as_uri())
+        page.evaluate("theme => document.body.dataset.theme = theme", theme)
+        on_screen = page.evaluate(COLOURS)
+        page.emulate_media(media="print", color_scheme="dark")
+        on_paper = page.evaluate(COLOURS)
+    # Four boxes; one of the two tensors has a name, so that there are five lines of text.
+    assert sorted(max(colour) < 128 for colour in on_paper) == [False] * 4 + [True] * 5
+    assert sorted(max(colour) < 128 for colour in on_screen) == [False] * 5 + [True] * 4
 
 
 def test_a_damaged_file_is_named(pages, tmp_path):

@@ -63,6 +63,26 @@ class TestRoles:
         graph = drawn((x * x).sum(), params={"x": x}, show_saved=True)
         assert "leaf" in roles(graph).values()
 
+    def test_a_saved_leaf_or_output_keeps_its_name(self, x):
+        w = torch.ones(4, requires_grad=True)
+        y = x * w + x.sin()
+        z = torch.dot(y, w)
+        named = {"x": x, "w": w, "y": y, "z": z}
+        graph = drawn((y, z), params=named, show_saved=True)
+        tensors = {" ".join(n.label): n.role for n in graph.nodes if n.role != "operation"}
+        assert tensors == {"x (4)": "leaf", "w (4)": "leaf", "y (4)": "output", "z ()": "output"}
+        said = " ".join(words(graph))
+        assert "x (shape (4)): a leaf, saved for MulBackward0 and SinBackward0." in said
+        assert "y (shape (4)): an output, receives from AddBackward0, saved for DotB" in said
+
+    def test_outputs_in_a_tuple_that_are_a_leaf_a_base_and_a_view(self, x):
+        base = 2 * x
+        view = base[:2]
+        made = drawn((x, base, view), params={"x": x, "base": base, "view": view})
+        found = {n.label[0]: n.role for n in made.nodes if n.role != "operation"}
+        assert found == {"x": "leaf", "base": "output", "view": "output"}
+        assert roles(drawn(x, params={"x": x})) == {"x (4)": "output"}
+
     def test_differ_in_shape_and_not_in_colour_alone(self, x):
         y = x.sum()
         root = ET.fromstring(drawn(y, params={"x": x, "y": y}).svg)
@@ -116,6 +136,15 @@ def test_same_bytes_in_two_processes():
     assert "ReluBackward0" in first
 
 
+def test_the_shape_of_an_unnamed_tensor_is_in_the_middle_of_its_box(x):
+    root = ET.fromstring(drawn(x.sum()).svg)
+    (leaf,) = (group for group in root.iter() if group.get("class") == "node leaf")
+    box, text = leaf.find(f"{{{SVG}}}rect"), leaf.find(f"{{{SVG}}}text")
+    middle = float(box.get("y")) + float(box.get("height")) / 2
+    # A text's y is that of its base line.
+    assert abs(float(text.get("y")) - middle) < float(text.get("font-size")) / 2
+
+
 def test_every_text_lies_within_its_box():
     model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
     graph = drawn(
@@ -153,9 +182,9 @@ def test_words_tell_a_view_from_a_result(x):
 
 def test_a_line_that_carries_no_gradient_is_marked(x):
     svg = drawn((2 * x).exp()[:2], params={"x": x}, show_saved=True).svg
-    kinds = re.findall(r'class="edge (\w+)"( data-from)?', svg)
-    assert {kind for kind, _ in kinds} == {"input", "saved", "base"}
-    assert all(bool(way) == (kind == "input") for kind, way in kinds)
+    groups = [group for group in ET.fromstring(svg).iter() if "edge" in group.get("class", "")]
+    kinds = [(group.get("class").split()[1], "data-from" in group.attrib) for group in groups]
+    assert set(kinds) == {("input", True), ("saved", False), ("base", False)}
 
 
 def test_depth_counts_operations_and_not_tensors(x):
@@ -181,7 +210,7 @@ class TestGraphsMadeByHand:
             cluster.node("a")
         made = self.draw(graph)
         assert made.name == "Graph with 5 nodes"
-        assert "left right: comes after A." in words(made)
+        assert "left right: comes after A (labelled “go”)." in words(made)
         assert "a->c: comes after B." in words(made)
         assert "<ellipse" in made.svg
         assert not re.search(r"red|black|Times", made.svg)
@@ -190,6 +219,61 @@ class TestGraphsMadeByHand:
         graph = graphviz.Graph()
         graph.edge("a", "b")
         assert words(self.draw(graph)) == ["a: joined with b.", "b: joined with a."]
+
+    def test_with_numbers_for_names(self):
+        graph = graphviz.Digraph()
+        graph.node("1", shape="none")
+        graph.edge("1", "2")
+        made = self.draw(graph)
+        assert made.name == "Graph with 2 nodes"
+        assert words(made) == ["1: stands alone.", "2: comes after 1."]
+
+    def test_arrows_at_either_end_and_labels(self):
+        graph = graphviz.Digraph()
+        graph.edge("a", "b", dir="back", label="turned")
+        graph.edge("c", "d", dir="both")
+        graph.edge("e", "f", arrowhead="dot")
+        graph.edge("f", "e")
+        said = words(self.draw(graph))
+        assert "a: comes after b (labelled “turned”)." in said
+        assert "b: stands alone." in said
+        assert "c: joined with d." in said
+        assert "e: comes after f." in said
+        assert "f: comes after e." in said
+
+    def test_with_links(self):
+        graph = graphviz.Digraph("G")
+        graph.node("a", "A", URL="page.html")
+        graph.edge("a", "b", URL="page.html", label="go")
+        made = self.draw(graph)
+        assert words(made) == ["A: stands alone.", "b: comes after A (labelled “go”)."]
+        ids = re.findall(r' id="([^"]+)"', made.svg)
+        assert all(name.startswith("graph-test") for name in ids)
+        assert "<title" not in made.svg
+
+    def test_hidden_nodes_and_names_with_arrows_are_drawn_and_not_told(self):
+        graph = graphviz.Digraph()
+        graph.node("a", style="invis")
+        graph.edge("a", "b")
+        made = self.draw(graph)
+        assert words(made) == ["b: stands alone."]
+        assert made.svg.count("<path") == 1
+        names = graphviz.Digraph()
+        names.edge("a->b", "c")
+        names.edge("a", "b->c")
+        assert all("stands alone" in sentence for sentence in words(self.draw(names)))
+
+    def test_without_nodes(self):
+        assert self.draw(graphviz.Digraph()).name == "Graph with no nodes"
+
+    def test_a_note_on_a_graph_of_torchviz(self, x):
+        graph = make_dot(x.sum(), params={"x": x})
+        graph.node("note", "the sum", shape="plaintext")
+        graph.edge("note", re.search(r"(\d+) \[label=SumBackward0", graph.source)[1], dir="none")
+        made = self.draw(graph)
+        assert made.name == "Autograd graph with 2 operations, 1 leaf, 1 output, 1 node"
+        assert "the sum: joined with SumBackward0." in words(made)
+        assert "x (shape (4)): a leaf." in words(made)
 
 
 def test_words_name_inputs_before_what_uses_them(x):

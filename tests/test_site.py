@@ -5,7 +5,7 @@ import re
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from pages import all_pages, outputs, page
+from pages import all_pages, ids, outputs, page
 from reading_order import LESSONS, SECTIONS
 
 PATHS = {
@@ -134,10 +134,8 @@ class TestEveryPage:
                 target = (path.parent / unquote(url.path)).resolve() if url.path else path
                 if not target.is_file():
                     broken.append(f"{path.name}: {url.geturl()}")
-                elif url.fragment and target.suffix == ".html":
-                    ids = {tag["id"] for tag in page(target).select("[id]")}
-                    if unquote(url.fragment) not in ids:
-                        broken.append(f"{path.name}: {url.geturl()}")
+                elif target.suffix == ".html" and unquote(url.fragment) not in ids(target) | {""}:
+                    broken.append(f"{path.name}: {url.geturl()}")
         assert not broken
 
     def test_loads_nothing_from_another_host(self, site):
@@ -163,8 +161,8 @@ class TestEveryPage:
 
     def test_ids_are_unique(self, site):
         for path in all_pages(site):
-            ids = [tag["id"] for tag in page(path).select("[id]")]
-            assert len(ids) == len(set(ids)), (path, {i for i in ids if ids.count(i) > 1})
+            found = [tag["id"] for tag in page(path).select("[id]")]
+            assert len(found) == len(ids(path)), (path, {i for i in found if found.count(i) > 1})
 
     def test_has_a_description_of_its_own(self, site):
         descriptions = {}

@@ -97,11 +97,19 @@ def test_pages_of_lessons_that_are_gone_are_removed(tmp_path):
         "gone_too.rst",
     ):
         (generated / "a" / name).touch()
-    for name in ("sphx_glr_gone_001.svg", "sphx_glr_stays_001.svg"):
+    (examples / "a" / "gone_to_two.py").touch()
+    for name in (
+        "sphx_glr_gone_001.svg",
+        "sphx_glr_gone_001_2_00x.png",
+        "sphx_glr_gone_thumb.svg",
+        "sphx_glr_gone_to_two_001.svg",
+        "sphx_glr_stays_001.svg",
+    ):
         (generated / "a" / "images" / name).touch()
     assert remove_generated(generated, examples) == ["a/gone", "a/gone_too"]
     left = {path.name for path in generated.rglob("*") if path.is_file()}
-    assert left == {"index.rst", "stays.rst", "sphx_glr_stays_001.svg"}
+    pictures = {"sphx_glr_stays_001.svg", "sphx_glr_gone_to_two_001.svg"}
+    assert left == {"index.rst", "stays.rst"} | pictures
 
 
 def test_archives_written_at_different_times_become_equal(tmp_path):

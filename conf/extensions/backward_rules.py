@@ -361,6 +361,7 @@ def sentence(
     for index, found in zip(receivers, rules, strict=True):
         words = found.words
         if any(repeated[index : index + 1]):
+            words = words.removesuffix(" unchanged")
             words += ", summed to its shape since it was repeated"
         sent.setdefault(words, []).append(index)
         if found.note and found.note not in notes:

@@ -24,6 +24,8 @@ from sphinx import addnodes
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
+Graph = graphviz.Digraph | graphviz.Graph | graphviz.Source
+
 # Larger pictures would outweigh the page that shows them.
 INLINE_LIMIT = 150_000  # bytes of SVG
 
@@ -36,7 +38,7 @@ LEGEND = {
 }
 
 # Called with (graph, svg file, torchviz's node names -> ids of the figure) for every figure.
-on_scraped: list[Callable[[graphviz.Digraph, Path, dict[str, str]], None]] = []
+on_scraped: list[Callable[[Graph, Path, dict[str, str]], None]] = []
 
 
 def scrape(block, block_vars: dict, gallery_conf: dict) -> str:
@@ -65,13 +67,13 @@ def scrape(block, block_vars: dict, gallery_conf: dict) -> str:
     return f"\n.. graph-figure:: /{page}\n\n"
 
 
-def _value_of(block, block_vars: dict) -> graphviz.Digraph | graphviz.Graph | None:
+def _value_of(block, block_vars: dict) -> Graph | None:
     # sphinx-gallery keeps the last block's value in ___ even where a later block has none.
     statements = ast.parse(block.content).body
     if not statements or not isinstance(statements[-1], ast.Expr):
         return None
     value = block_vars["example_globals"].get("___")
-    return value if isinstance(value, (graphviz.Digraph, graphviz.Graph)) else None
+    return value if isinstance(value, Graph) else None
 
 
 def _to_json(drawn: GraphSvg) -> str:
@@ -137,8 +139,13 @@ class GraphFigure(SphinxDirective):
     def summary(self, parts: list[Node], edges: list[Edge], name: str) -> list[nodes.Node]:
         """What stands in for a picture, and for its words, where they are too large for a page."""
         counts = Counter(part.label[0] for part in parts if part.role == "operation")
-        most = ", ".join(f"{count} {operation}" for operation, count in counts.most_common(8))
-        steps = depth(parts, edges)
+        sentences = [f"{name}. It is too large to show here."]
+        if counts:
+            most = ", ".join(f"{count} {operation}" for operation, count in counts.most_common(8))
+            sentences += [
+                f"Operations on the longest way through it: {depth(parts, edges)}.",
+                f"The most frequent operations: {most}.",
+            ]
         link = addnodes.download_reference(
             "",
             "Open the whole picture",
@@ -148,12 +155,8 @@ class GraphFigure(SphinxDirective):
             refdomain="",
             refexplicit=True,
         )
-        return [
-            nodes.paragraph("", f"{name}. It is too large to show here."),
-            nodes.paragraph("", f"Operations on the longest way through it: {steps}."),
-            nodes.paragraph("", f"The most frequent operations: {most}."),
-            nodes.paragraph("", "", link),
-        ]
+        paragraphs = [nodes.paragraph("", sentence) for sentence in sentences]
+        return [*paragraphs, nodes.paragraph("", "", link)]
 
 
 def legend(parts: list[Node]) -> nodes.bullet_list | None:

@@ -5,16 +5,22 @@ widths the renderer does not know. The SVG made here has stable names (``n1``, `
 one CSS class a role, boxes that differ in shape, and an accessible name. No Sphinx, no torch.
 """
 
+import math
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
 SVG = "http://www.w3.org/2000/svg"
 ROLES = ("leaf", "operation", "output", "base", "saved", "plain")
-# torchviz's fill colours, as renderers write them.
+# torchviz names a node by a memory address, and tells its role by the fill colour.
+_ADDRESS = re.compile(r"\d{9,}")
+_TENSOR_STATEMENT = re.compile(
+    r'^\t(\d{9,}) \[label="(?:[^"\\]|\\.)*" fillcolor=(\w+)\]\n', re.MULTILINE
+)
+# The fill colours as renderers write them.
 _ROLE_OF_FILL = {
     "lightblue": "leaf",
     "lightgrey": "operation",
@@ -31,9 +37,9 @@ _KIND = {"leaf": "a leaf", "output": "an output"}
 # the document's root, and the page's stylesheet applies.
 STYLE = """
 svg:root { color-scheme: light dark; color: #1b1b1b; }
-svg:root text { fill: currentColor; font-family: ui-monospace, Menlo, Consolas, monospace; }
+svg:root text { fill: currentColor; stroke: none; font-family: ui-monospace, Menlo, Consolas, monospace; }
 svg:root .edge path { fill: none; stroke: currentColor; }
-svg:root .edge polygon { fill: currentColor; stroke: currentColor; }
+svg:root .edge :is(polygon, ellipse) { fill: currentColor; stroke: currentColor; }
 svg:root :is(.plain, .cluster) > :not(text) { fill: none; stroke: currentColor; }
 svg:root .node rect { fill: #f0f1f3; stroke: #5c6470; }
 svg:root .leaf rect { fill: #dbeafe; stroke: #1d4ed8; stroke-width: 2; }
@@ -58,19 +64,21 @@ class Edge(NamedTuple):
 
     ``kind`` is "input" (the operation or tensor ``end`` is made from ``start``), "saved" (the
     tensor ``start`` is saved for the operation ``end``) or "base" (``end`` is a view of
-    ``start``); in a graph that torchviz did not make, "arrow" or "line".
+    ``start``). At a node that torchviz did not make: "arrow" or "line", with the ``label`` that
+    its author gave it.
     """
 
     start: str
     end: str
     kind: str = "input"
+    label: str = ""
 
 
 @dataclass
 class Node:
     """A box of the picture: ``id`` as in the SVG, one of ``ROLES``, its lines of text.
 
-    The role is "plain" in a graph that torchviz did not make.
+    The role is "plain" where torchviz did not make the node.
     """
 
     id: str
@@ -114,55 +122,57 @@ def draw_graph(source: str, figure: str, draw: Callable[[str], str]) -> GraphSvg
     source = source.replace("fontname=monospace", "fontname=Courier")
     # torchviz limits the size in inches, which would shrink the text of larger graphs.
     source = re.sub(r'\bsize="[\d.]+,[\d.]+"', "", source)
+    source = _keep_names(source)
+    # An unnamed tensor has an empty line for its name.
+    source = source.replace('[label="\n ', '[label="')
     return clean(draw(source), figure)
+
+
+def _keep_names(source: str) -> str:
+    """Let a leaf or an output that is saved stay what it is.
+
+    torchviz writes such a tensor twice, and the later one counts: the leaf ``x`` would turn into
+    a saved tensor with the name that its operation gives it, as ``self``.
+    """
+    statements = list(_TENSOR_STATEMENT.finditer(source))
+    known = {name for name, fill in (found.groups() for found in statements) if fill != "orange"}
+
+    def kept(found: re.Match) -> str:
+        name, fill = found.groups()
+        return "" if fill == "orange" and name in known else found[0]
+
+    return _TENSOR_STATEMENT.sub(kept, source)
 
 
 def clean(svg: str, figure: str) -> GraphSvg:
     """Rewrite a renderer's SVG as described at the top of this module."""
     root = ET.fromstring(svg)
     groups = root.findall(f".//{{{SVG}}}g")
-    node_groups = [group for group in groups if group.get("class", "").startswith("node")]
-    edge_groups = [group for group in groups if group.get("class", "").startswith("edge")]
-    # The order of the drawing follows memory addresses nowhere: renderers keep the order of
-    # the source, which torchviz writes in the order of its walk from the output.
-    names = {_title(group): f"n{i}" for i, group in enumerate(node_groups, 1)}
-    labels = {_title(group): _lines(group) for group in node_groups}
-    # torchviz names its nodes by memory address.
-    is_torchviz = all(name.isdigit() for name in names)
-    drawn_edges = [_edge(group, labels, is_torchviz) for group in edge_groups]
-    leaves = {
-        edge.start
-        for edge in drawn_edges
-        if edge.kind == "input" and labels[edge.end][:1] == ["AccumulateGrad"]
+    node_groups = {_title(g): g for g in groups if g.get("class", "").startswith("node")}
+    edge_groups = {g: _title(g) for g in groups if g.get("class", "").startswith("edge")}
+    _drop_identity(root)
+    # The renderer's order follows that of the source, not the addresses.
+    nodes = {
+        name: Node(f"n{number}", _role(name, group), _lines(group))
+        for number, (name, group) in enumerate(node_groups.items(), 1)
     }
-
-    nodes = []
-    for group in node_groups:
-        name = _title(group)
-        role = "leaf" if name in leaves else _role(group, is_torchviz)
-        nodes.append(Node(names[name], role, labels[name]))
-        _rewrite_node(group, nodes[-1], figure)
-    edges = [Edge(names[start], names[end], kind) for start, end, kind in drawn_edges]
-    for number, (group, edge) in enumerate(zip(edge_groups, edges, strict=True), 1):
-        group.set("id", f"{figure}-e{number}")
-        group.set("class", f"edge {edge.kind}")
-        if edge.kind == "input":
-            # The way of a gradient.
-            group.set("data-from", edge.start)
-            group.set("data-to", edge.end)
-        group.remove(group.find(f"{{{SVG}}}title"))
-        _drop_colours(group)
+    for name, group in node_groups.items():
+        _rewrite_node(group, nodes[name], figure)
+    drawn = [(group, _edge(group, title, nodes)) for group, title in edge_groups.items()]
+    for number, (group, edge) in enumerate(drawn, 1):
+        _rewrite_edge(group, edge, f"{figure}-e{number}")
     for group in groups:
-        if group.get("class") == "cluster":
-            group.attrib.pop("id", None)
-            group.remove(group.find(f"{{{SVG}}}title"))
+        if group.get("class", "").startswith("cluster"):
             _drop_colours(group)
 
-    name = accessible_name(nodes)
+    parts = list(nodes.values())
+    name = accessible_name(parts)
     _rewrite_root(root, name, figure)
     ET.register_namespace("", SVG)
     text = ET.tostring(root, encoding="unicode")
-    return GraphSvg(f"{text}\n", name, nodes, edges, names)
+    edges = [edge for _, edge in drawn if edge is not None]
+    ids = {name: node.id for name, node in nodes.items()}
+    return GraphSvg(f"{text}\n", name, parts, edges, ids)
 
 
 def accessible_name(nodes: list[Node]) -> str:
@@ -176,32 +186,34 @@ def accessible_name(nodes: list[Node]) -> str:
         "saved": ("saved tensor", "saved tensors"),
         "plain": ("node", "nodes"),
     }
-    kind = "Graph" if counts["plain"] else "Autograd graph"
+    kind = "Autograd graph" if set(counts) - {"plain"} else "Graph"
     parts = [f"{counts[role]} {words[role][counts[role] != 1]}" for role in words if counts[role]]
-    return f"{kind} with {', '.join(parts)}"
+    return f"{kind} with {', '.join(parts) or 'no nodes'}"
 
 
 def describe(nodes: list[Node], edges: list[Edge]) -> list[str]:
     """The graph in words: one sentence a node, each after the nodes that it is made from."""
     titles = _unique_titles(nodes)
 
-    def joined(words: str, others: Iterable[str]) -> list[str]:
-        counts = Counter(titles[other] for other in others)
-        parts = [title if n == 1 else f"{title} ({n} times)" for title, n in counts.items()]
+    def joined(words: str, kind: str, near: str, far: str) -> list[str]:
+        others = Counter(
+            titles[getattr(edge, far)] + (f" (labelled “{edge.label}”)" if edge.label else "")
+            for edge in edges
+            if edge.kind == kind and getattr(edge, near) == node.id
+        )
+        parts = [title if n == 1 else f"{title} ({n} times)" for title, n in others.items()]
         return [f"{words} {' and '.join(parts)}"] if parts else []
 
     sentences = []
     for node in _inputs_first(nodes, edges):
-        coming = [edge for edge in edges if edge.end == node.id]
-        going = [edge for edge in edges if edge.start == node.id]
         parts = [
             *([_KIND[node.role]] if node.role in _KIND else []),
-            *joined("receives from", (e.start for e in coming if e.kind == "input")),
-            *joined("saved for", (e.end for e in going if e.kind == "saved")),
-            *joined("the base of", (e.end for e in going if e.kind == "base")),
-            *joined("comes after", (e.start for e in coming if e.kind == "arrow")),
-            *joined("joined with", (e.end for e in going if e.kind == "line")),
-            *joined("joined with", (e.start for e in coming if e.kind == "line")),
+            *joined("receives from", "input", "end", "start"),
+            *joined("saved for", "saved", "start", "end"),
+            *joined("the base of", "base", "start", "end"),
+            *joined("comes after", "arrow", "end", "start"),
+            *joined("joined with", "line", "start", "end"),
+            *joined("joined with", "line", "end", "start"),
         ]
         sentences.append(f"{titles[node.id]}: {', '.join(parts) or 'stands alone'}.")
     return sentences
@@ -251,28 +263,52 @@ def _inputs_first(nodes: list[Node], edges: list[Edge]) -> list[Node]:
     return ordered + list(by_id.values())
 
 
-def _edge(group: ET.Element, names: Collection[str], is_torchviz: bool) -> Edge:
-    """The edge as drawn, under the source's names."""
-    start, end = _ends(_title(group), names)
-    has_arrow = group.find(f"{{{SVG}}}polygon") is not None
-    if not is_torchviz:
-        return Edge(start, end, "arrow" if has_arrow else "line")
-    if not has_arrow:
+def _edge(group: ET.Element, title: str, nodes: dict[str, Node]) -> Edge | None:
+    """The edge as drawn; None where it leads to a node that is not, which its author hid."""
+    ends = _ends(title, nodes)
+    if ends is None:
+        return None
+    start, end = (nodes[name] for name in ends)
+    at_start, at_end = _arrows(group)
+    if "plain" in (start.role, end.role):
+        if at_start and not at_end:
+            start, end = end, start
+        kind = "line" if at_start == at_end else "arrow"
+        return Edge(start.id, end.id, kind, " ".join(_lines(group)))
+    if not at_end:
         # torchviz draws some of these from the operation to the tensor, some the other way.
-        first, second = (start, end) if _is_tensor(names[start]) else (end, start)
-        return Edge(first, second, "saved")
+        tensor, operation = (end, start) if start.role == "operation" else (start, end)
+        return Edge(tensor.id, operation.id, "saved")
     dotted = group.find(f"{{{SVG}}}path").get("stroke-dasharray") is not None
-    return Edge(start, end, "base" if dotted else "input")
+    return Edge(start.id, end.id, "base" if dotted else "input")
 
 
-def _ends(title: str, names: Collection[str]) -> tuple[str, str]:
+def _ends(title: str, names: Collection[str]) -> tuple[str, str] | None:
     """The names in an edge's title ``a->b``; with ports, ``a:p->b:q:n``."""
+    found = []
     for match in re.finditer("->|--", title):
         ends = title[: match.start()], title[match.end() :]
-        found = [next((n for n in _without_ports(end) if n in names), None) for end in ends]
-        if None not in found:
-            return found[0], found[1]
-    raise ValueError(f"the edge {title!r} joins nodes that are not in the picture")
+        names_of_ends = [
+            next((n for n in _without_ports(end) if n in names), None) for end in ends
+        ]
+        if None not in names_of_ends:
+            found.append(tuple(names_of_ends))
+    # More than one where names have arrows in them: "a->b->c" can be read in two ways.
+    return found[0] if len(found) == 1 else None
+
+
+def _arrows(group: ET.Element) -> tuple[bool, bool]:
+    """Whether the line has an arrow at its start, and at its end. The line may be in a link."""
+    line = next(group.iter(f"{{{SVG}}}path"))
+    numbers = [float(number) for number in re.findall(r"-?[\d.]+", line.get("d"))]
+    start, end = numbers[:2], numbers[-2:]
+    tips = []
+    for shape in group.iter(f"{{{SVG}}}polygon"):
+        points = [tuple(map(float, point.split(","))) for point in shape.get("points").split()]
+        tips.append(points[0])
+    tips += [(float(e.get("cx")), float(e.get("cy"))) for e in group.iter(f"{{{SVG}}}ellipse")]
+    at_end = [math.dist(tip, end) <= math.dist(tip, start) for tip in tips]
+    return False in at_end, True in at_end
 
 
 def _without_ports(end: str) -> list[str]:
@@ -285,19 +321,23 @@ def _title(group: ET.Element) -> str:
 
 
 def _lines(group: ET.Element) -> list[str]:
-    texts = [(text.text or "").strip() for text in group.findall(f"{{{SVG}}}text")]
+    texts = [(text.text or "").strip() for text in group.iter(f"{{{SVG}}}text")]
     return [text for text in texts if text]
 
 
-def _is_tensor(label: list[str]) -> bool:
-    return bool(label) and label[-1].startswith("(")
-
-
-def _role(group: ET.Element, is_torchviz: bool) -> str:
-    if not is_torchviz:
+def _role(name: str, group: ET.Element) -> str:
+    box = group.find(f"{{{SVG}}}polygon")
+    if box is None or not _ADDRESS.fullmatch(name):
         return "plain"
-    fill = group.find(f"{{{SVG}}}polygon").get("fill", "")
-    return _ROLE_OF_FILL.get(fill, "operation")
+    return _ROLE_OF_FILL.get(box.get("fill"), "plain")
+
+
+def _drop_identity(root: ET.Element) -> None:
+    """Take away the renderer's ids, equal on each picture, and titles, which are tooltips."""
+    for element in root.iter():
+        element.attrib.pop("id", None)
+        for title in element.findall(f"{{{SVG}}}title"):
+            element.remove(title)
 
 
 def _drop_colours(group: ET.Element) -> None:
@@ -311,13 +351,22 @@ def _rewrite_node(group: ET.Element, node: Node, figure: str) -> None:
     group.set("id", f"{figure}-{node.id}")
     group.set("class", f"node {node.role}")
     group.set("data-node", node.id)
-    group.remove(group.find(f"{{{SVG}}}title"))
     _drop_colours(group)
     if node.role != "plain":
         _replace_polygon(group, node.role)
-    for text in group.findall(f"{{{SVG}}}text"):
+    for text in group.iter(f"{{{SVG}}}text"):
         # torchviz puts a blank before the shape, which would stand off the centre.
         text.text = (text.text or "").strip()
+
+
+def _rewrite_edge(group: ET.Element, edge: Edge | None, element_id: str) -> None:
+    group.set("id", element_id)
+    group.set("class", f"edge {edge.kind}" if edge else "edge")
+    if edge and edge.kind == "input":
+        # The way of a gradient.
+        group.set("data-from", edge.start)
+        group.set("data-to", edge.end)
+    _drop_colours(group)
 
 
 def _replace_polygon(group: ET.Element, role: str) -> None:
@@ -342,7 +391,6 @@ def _rect(x: float, y: float, width: float, height: float, radius: int) -> dict[
 
 def _rewrite_root(root: ET.Element, name: str, figure: str) -> None:
     graph = root.find(f"{{{SVG}}}g")
-    graph.attrib.pop("id", None)
     background = graph.find(f"{{{SVG}}}polygon")
     if background is not None:
         graph.remove(background)

@@ -1,7 +1,7 @@
 """What changed between the recorded releases: the directive ``release-changes``.
 
-Newest step first; in a step by area. A change comes with the question, both answers, and whom
-it bites and what to write instead: from ``advice.toml`` beside the records, else what can be
+Newest step first; in a step by area. A change comes with the question, both answers, who is
+affected and what to write instead: from ``advice.toml`` beside the records, else what can be
 said of its kind. ``release-changes.js`` lets the reader choose two releases; without it the
 page is the list of all steps.
 
@@ -12,7 +12,7 @@ The entries of ``advice.toml``::
     probes = ["kinks.clamp_min_at_0", "kinks.clamp_range_*"]
     after = "2.13.0"     # the last release that is known to be without the change
     by = "2.14.1"        # the first that is known to have it
-    bites = "Whom: one sentence or two. Code in `backquotes`."
+    bites = "Who is affected: one sentence or two. Code in `backquotes`."
     write = "What to write so that it means the same in all releases."
     code = '''  # optional: shown on the page, and a program that a test runs
     '''
@@ -38,22 +38,22 @@ from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
 FIELDS = {"title", "probes", "after", "by", "bites", "write"}
-# Title, whom it bites, what to write: for changes without advice of their own.
+# Title, who is affected, what to write: for changes without advice of their own.
 GENERAL = {
     "came": (
         "What {old} does not have",
-        "Code for the newer release fails under {old}.",
+        "Code that uses it fails under {old}.",
         "Say in your package's requirements which release it needs, or ask with `hasattr` first.",
     ),
     "went": (
         "What {new} no longer has",
-        "Code for the older release fails under {new}.",
+        "Code that uses it fails under {new}.",
         "Say in your package's requirements which releases it works with.",
     ),
     "text": (
         "Other words",
         "Tests, log filters and `warnings.filterwarnings` that look for the old text.",
-        "Match on the type of the error or warning, not on its text.",
+        "Look for the type of the error or warning, not for its text.",
     ),
     "types": (
         "Another type of error or warning",
@@ -72,13 +72,13 @@ GENERAL = {
     ),
     "errors": (
         "An error or a warning in one of the two",
-        "Code that relies on being told, and code that runs under both releases.",
-        "Avoid the call in both, or say in your package's requirements which release it needs.",
+        "Code that expects the error or warning, and code that must run under both releases.",
+        "Do not rely on it, or say in your package's requirements which release it needs.",
     ),
     "forward": (
-        "Forward mode there or not",
-        "Whoever takes derivatives in forward mode: `torch.func.jvp`, `jacfwd`, `hessian`.",
-        "Use reverse mode, `torch.func.vjp` or `jacrev`, where a release has no forward mode.",
+        "Forward mode gives another answer",
+        "Code that takes derivatives in forward mode: `torch.func.jvp`, `jacfwd`, `hessian`.",
+        "Use reverse mode, `torch.func.vjp` or `jacrev`.",
     ),
     "other": (
         "Other answers",
@@ -218,7 +218,7 @@ def _step(old: dict, new: dict, material, advice: list[Advice], env) -> nodes.se
         for title, bites, write, code, covered in _groups(listed, names, advice):
             group = nodes.container(classes=["release-group"])
             group += nodes.paragraph("", title, classes=["release-group-title"])
-            group += _prose(bites, "Whom it bites: ")
+            group += _prose(bites, "Who is affected: ")
             group += _prose(write, "What to write: ")
             if code:
                 group += nodes.literal_block(code, code, language="python")

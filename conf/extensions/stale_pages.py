@@ -26,7 +26,9 @@ def remove_generated(generated: Path, examples: Path) -> list[str]:
         if source.exists():
             continue
         files = [*page.parent.glob(f"{page.stem}.*"), *page.parent.glob(f"{page.stem}_codeobj.*")]
-        files += page.parent.glob(f"images/**/sphx_glr_{page.stem}_[0-9t]*")
+        # Not those of a lesson whose name goes on: first_gradient and first_gradient_two.
+        for rest in ("[0-9][0-9][0-9].*", "[0-9][0-9][0-9]_*", "thumb.*"):
+            files += page.parent.glob(f"images/**/sphx_glr_{page.stem}_{rest}")
         for file in files:
             file.unlink()
         removed.append(name)

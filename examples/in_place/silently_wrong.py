@@ -35,35 +35,38 @@ torch.testing.assert_close(x.grad.item(), 1.0)
 # The first edit: ``.data``
 # -------------------------
 #
-# ``y.data`` uses the same numbers as ``y``, and has a version counter of its
-# own.
+# ``version_counter`` showed you this one: ``y.data`` uses the same numbers as
+# ``y``, and has a version counter of its own. The edit is not counted for
+# ``y``.
 
 x = torch.tensor([0.0], requires_grad=True)
 y = x.exp()
 y.data.mul_(5)
-# Predict first: what is the version of y after the edit?
-print(y._version)
 assert y._version == 0
-torch.testing.assert_close(y.item(), 5.0)
-torch.testing.assert_close(y.grad_fn._saved_result.item(), 5.0)
-
-# %%
-# The change was not counted. Here is the graph. The tensor that ``exp`` saved
-# is called ``result``, and holds the changed number.
-
-make_dot(y, params={"x": x, "y": y}, show_saved=True)
-
-# %%
-# The right slope is 1. Backward multiplies by the saved number.
-
 y.backward()
-# Predict first: which number is x.grad after the edit?
+# Predict first: the slope at 0 is 1; which number is x.grad after the edit?
 print(x.grad.item())
 torch.testing.assert_close(x.grad.item(), 5.0)
 
 # %%
-# There was no error, and the gradient is five times too large.
-#
+# There was no error, and the gradient is five times too large. To see why, run
+# it again, and look at the saved tensor. In the picture it is called
+# ``result``.
+
+x.grad = None
+y = x.exp()
+y.data.mul_(5)
+make_dot(y, params={"x": x, "y": y}, show_saved=True)
+
+# %%
+# It is not a copy. It uses the memory of ``y``, and so it holds the changed
+# number. Backward multiplies by it.
+
+torch.testing.assert_close(y.grad_fn._saved_result.item(), 5.0)
+y.backward()
+torch.testing.assert_close(x.grad.item(), 5.0)
+
+# %%
 # The second edit: a NumPy array
 # ------------------------------
 #
@@ -119,8 +122,35 @@ for edit in (edit_directly, edit_detached, edit_under_no_grad):
 # %%
 # So do not use ``.data``. Take ``no_grad`` for an update, and ``detach`` for a
 # constant: then backward notices. For NumPy, make a copy of the numbers:
-# ``y.detach().numpy().copy()``.
+
+x = torch.tensor([0.0], requires_grad=True)
+y = x.exp()
+array = y.detach().numpy().copy()
+array[0] = 0.0
+y.backward()
+torch.testing.assert_close(x.grad.item(), 1.0)
+
+# %%
+# What depends on the release
+# ---------------------------
 #
+# The two edits are silent in PyTorch 1.4 and in every later release that was
+# tried, up to 2.15. But the step of an optimizer was silent too in PyTorch
+# 1.4. From 1.6 on it is counted:
+
+w = torch.nn.Parameter(torch.tensor(2.0))
+loss = w * w
+loss.backward(retain_graph=True)
+torch.optim.SGD([w], lr=0.1).step()
+assert w._version == 1
+try:
+    loss.backward()
+except RuntimeError as error:
+    assert "inplace operation" in str(error)
+else:
+    raise AssertionError("the step was not noticed")
+
+# %%
 # A check of your own
 # -------------------
 #

@@ -82,6 +82,7 @@ torch.testing.assert_close(old.grad.item(), -9.0)
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     gradient = w.grad
+assert gradient is None
 try:
     w = w - 0.25 * gradient
 except TypeError as error:

@@ -49,16 +49,25 @@ torch.testing.assert_close(x.grad, torch.tensor([[30.0, 30], [3, 3]]))
 assert y.grad_fn.name().endswith("CopySlices")
 
 # %%
-# A view and its base (here ``first`` and ``t``) share one version counter.
-# Both are edited once.
+# Two views at a time
+# -------------------
+#
+# It is sometimes said that a tensor cannot be edited while another tensor uses
+# its memory. Here two views of ``y`` are alive, and each of them is edited.
 
-t = torch.zeros(4)
-first = t[:2]
-first.add_(1)
-t.add_(1)
-# Predict first: what is the version of the view, first?
-print(first._version)
-assert first._version == t._version == 2
+x = torch.ones(2, requires_grad=True)
+y = 3 * x
+first, both = y[:1], y[:]
+first.mul_(10)
+both.mul_(2)
+y.sum().backward()
+# Predict first: what is x.grad after the two edits?
+print(x.grad)
+torch.testing.assert_close(x.grad, torch.tensor([60.0, 6.0]))
+
+# %%
+# Each edit is part of the history of ``y``, in the order in which you wrote
+# them.
 
 # %%
 # Refused: a view of a leaf
@@ -180,9 +189,10 @@ else:
     raise AssertionError("the change of a saved tensor was not noticed")
 
 # %%
-# The shared version counter noticed it. To repair it, ``clone`` before the
-# edit:
+# A view and its base share one version counter, so backward noticed. To repair
+# it, ``clone`` before the edit:
 
+assert part._version == y._version == 1
 x = torch.zeros(2, requires_grad=True)
 y = x.exp().clone()
 y[:1].mul_(10)
@@ -212,11 +222,18 @@ print(x.grad)
 torch.testing.assert_close(x.grad, torch.tensor([[4.0, 0.0], [4.0, 0.0]]))
 
 # %%
-# 2. ``detach`` gives a tensor that uses the same memory. It is set to 0 in
-#    place.
+# 2. ``y[0]`` is a view. An index that is a list, as in ``y[[0]]``, makes a
+#    copy.
 
 y = 3 * torch.ones(2, requires_grad=True)
-y.detach().zero_()
-# Predict first: which number is the sum of y?
-print(y.sum().item())
-torch.testing.assert_close(y.sum().item(), 0.0)
+y[[0]].mul_(10)
+# Predict first: which number is y[0] after the line with mul_?
+print(y[0].item())
+torch.testing.assert_close(y[0].item(), 3.0)
+
+# %%
+# The copy was multiplied, and then forgotten. An assignment with the same
+# index does write to ``y``:
+
+y[[0]] *= 10
+torch.testing.assert_close(y.detach(), torch.tensor([30.0, 3.0]))

@@ -16,6 +16,8 @@ small network.
 Know first: ``before_and_after_backward``, ``detach_is_a_constant``.
 """
 
+import weakref
+
 import torch
 from torchviz import make_dot
 
@@ -78,16 +80,16 @@ def evaluation():
 # Four questions
 # --------------
 #
-# Is the result recorded? How many numbers did the forward run save for
-# backward? Did dropout set some results to 0? And can a later layer use the
-# result to train? A hook counts the saved numbers.
+# Is the result recorded? How many bytes did the forward run save for backward?
+# Did dropout set some results to 0? And can a later layer use the result to
+# train? A hook counts the saved bytes.
 
 
-def count_saved(run):
+def bytes_saved(run):
     sizes = []
 
     def save(tensor):
-        sizes.append(tensor.numel())
+        sizes.append(tensor.nbytes)
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(save, lambda saved: saved):
@@ -121,33 +123,41 @@ print(evaluation().grad_fn is not None)
 assert evaluation().grad_fn is not None
 
 # %%
-# The result of ``detach`` has no graph. Does ``detach`` also save memory?
+# The result of ``detach`` has no graph. Does its forward run also need less
+# memory?
 
-# Predict first: does detach save fewer numbers than plain? True or False
-print(count_saved(detach) < count_saved(plain))
-assert count_saved(detach) == count_saved(plain)
+# Predict first: are fewer bytes saved in detach than in plain? True or False
+print(bytes_saved(detach) < bytes_saved(plain))
+assert bytes_saved(detach) == bytes_saved(plain)
 
 # %%
 # The table
 # ---------
 #
-# Now all ways and all questions. The last column says whether a later layer
-# can train on the result.
+# Now all ways and all questions. "Recorded" is true exactly where the result
+# requires a gradient, so one column is enough for both. The last column says
+# whether a later layer can train on the result.
 
-print("way            recorded  saved  dropout  train on")
+print("way            recorded  bytes  dropout  train on")
 table = {}
 for way in (plain, no_grad, inference_mode, frozen, detach, evaluation):
     y = way()
-    recorded, saved = y.grad_fn is not None, count_saved(way)
+    recorded, saved = y.grad_fn is not None, bytes_saved(way)
+    assert y.requires_grad == recorded
     dropout, trains = bool((y == 0).any()), can_train_on(y)
     table[way.__name__] = recorded, saved, dropout, trains
     cells = f"{recorded!s:9} {saved:5}  {dropout!s:8} {trains}"
     print(f"{way.__name__:15}{cells}")
 
 # %%
-# The plain run saves the 2 numbers of ``x`` for the linear layer, and 100 for
-# dropout.
-#
+# A float32 number has 4 bytes. The plain run saves the 2 numbers of ``x`` for
+# the linear layer, and a mask of 100 numbers for dropout. ``eval`` leaves the
+# mask out.
+
+assert table["evaluation"][1] == x.nbytes == 2 * 4
+assert table["plain"][1] > x.nbytes
+
+# %%
 # ``eval`` stops no gradient
 # --------------------------
 #
@@ -164,12 +174,30 @@ make_dot(y, params=dict(model.named_parameters(prefix="model")))
 # ``eval`` and ``no_grad`` go together in a test run: ``eval`` gives the right
 # values, and with ``no_grad`` nothing is saved.
 #
-# ``detach`` comes too late to save memory
-# ----------------------------------------
+# ``detach`` cuts after the run
+# -----------------------------
 #
-# It cuts the result off from its graph. But the forward run before it was
-# recorded, and its numbers were saved. Nothing is saved in the two modes, and
-# with frozen weights.
+# The forward run before the cut was recorded, so it needed the same memory.
+# The mask is freed with the last result that is still recorded. (A
+# ``weakref`` tells whether an object is alive, and does not keep it alive.)
+
+saved = []
+
+
+def watch(tensor):
+    saved.append(weakref.ref(tensor))
+    return tensor
+
+
+with torch.autograd.graph.saved_tensors_hooks(watch, lambda tensor: tensor):
+    y = model(x)
+mask = saved[-1]
+assert mask() is not None
+y = y.detach()
+assert mask() is None
+
+# %%
+# In the two modes, and with frozen weights, nothing is saved at any time.
 
 for way in ("no_grad", "inference_mode", "frozen"):
     assert table[way][1] == 0
@@ -181,10 +209,11 @@ for way in ("no_grad", "inference_mode", "frozen"):
 # What goes wrong: inference mode, and then training
 # --------------------------------------------------
 #
-# ``inference_mode`` leaves out more work than ``no_grad``. The price: its
-# results cannot be saved for backward.
+# ``inference_mode`` goes one step further than ``no_grad``. It marks its
+# results as inference tensors, and these cannot be saved for backward.
 
 y = inference_mode()
+assert y.is_inference()
 weight = torch.ones(100, requires_grad=True)
 try:
     weight * y
@@ -200,7 +229,6 @@ assert table["no_grad"][3]
 # ``no_grad``. If you must train on an inference result, ``clone`` it outside
 # of the mode.
 
-assert y.is_inference()
 (weight * y.clone()).sum().backward()
 torch.testing.assert_close(weight.grad, y[0])
 
@@ -245,12 +273,17 @@ assert leaf.requires_grad
 # The mode stops the recording of operations. To make a leaf is no operation
 # that would be recorded.
 #
-# 2. The loss compares the results of two networks, ``online`` and ``target``.
-#    Only one of the two results is detached.
+# 2. A weight *times* an inference result was refused. Now the result is
+#    *added* to the weight. Think of what backward needs for a sum.
 
-online, target = torch.nn.Linear(2, 1), torch.nn.Linear(2, 1)
-((online(x) - target(x).detach()) ** 2).sum().backward()
-# Predict first: which network gets gradients, online or target?
-print("online" if online.weight.grad is not None else "target")
-assert online.weight.grad is not None
-assert target.weight.grad is None
+weight = torch.tensor([1.0, 2.0], requires_grad=True)
+with torch.inference_mode():
+    constant = torch.tensor([5.0, 7.0])
+assert constant.is_inference()
+(weight + constant).sum().backward()
+# Predict first: what is weight.grad after the sum?
+print(weight.grad)
+torch.testing.assert_close(weight.grad, torch.ones(2))
+
+# %%
+# A sum saves nothing for backward, so nothing is refused.

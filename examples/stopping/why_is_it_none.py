@@ -43,23 +43,18 @@ assert x.grad is None
 torch.testing.assert_close(w.grad.item(), 2.0)
 
 # %%
-# 3. It was converted
-# -------------------
+# 3. It is not the leaf
+# ---------------------
 #
-# Here ``x`` requires a gradient, and is converted to float64 in the same line.
+# Here ``x`` is converted to float64 in the line that makes it. The name ``x``
+# stands for the *result*. The leaf is the tensor before it, which has no name,
+# and that tensor gets the gradient. ``.reshape(...)`` and ``.view(...)`` do
+# the same, and so do ``.to(...)`` and ``.cuda()`` where they change the type
+# or the device. This cause has a warning, when ``x.grad`` is read:
 
 x = torch.tensor([2.0, 3.0], requires_grad=True).double()
-# Predict first: is x a leaf? True or False
-print(x.is_leaf)
 assert x.requires_grad and not x.is_leaf
-
-# %%
-# The name ``x`` stands for the *result* of an operation. The leaf is the
-# tensor before it, which has no name here, and that tensor gets the gradient.
-# ``.reshape(...)`` does the same, and so do ``.to(...)`` and ``.cuda()`` where
-# they change the type or the device. This cause has a warning, when ``x.grad``
-# is read:
-
+assert not torch.ones(4, requires_grad=True).view(2, 2).is_leaf
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     x.sum().backward()
@@ -88,6 +83,16 @@ w = torch.tensor(5.0, requires_grad=True)
 assert x.grad is None
 
 # %%
+# Only tensors of a floating-point or complex type can require a gradient. So
+# ``argmax`` and ``long`` end the graph too: their results are integers.
+
+x = torch.tensor([1.0, 3.0, 2.0], requires_grad=True)
+for integer in (x.argmax(), x.long().sum()):
+    assert not integer.requires_grad
+    (w * integer).backward()
+assert x.grad is None
+
+# %%
 # 5. Recording was off
 # --------------------
 #
@@ -98,6 +103,24 @@ with torch.no_grad():
     square = x**2
 (w * square).backward()
 assert x.grad is None
+
+# %%
+# Backward itself is not recorded either, unless you ask with
+# ``create_graph=True``. Below, ``slope`` is :math:`3 x^2 = 12`. A second
+# derivative would give :math:`w \cdot 6x = 60`.
+
+(slope,) = torch.autograd.grad(x**3, x)
+(w * slope).backward()
+# Predict first: what is x.grad, 60 or None?
+print(x.grad)
+assert x.grad is None
+
+# %%
+# ``slope`` is a constant like 12. Record it, and the 60 arrives:
+
+(slope,) = torch.autograd.grad(x**3, x, create_graph=True)
+(w * slope).backward()
+torch.testing.assert_close(x.grad.item(), 60.0)
 
 # %%
 # 6. The loss does not use it
@@ -194,6 +217,7 @@ print(why_none(torch.tensor(2.0), x * w))
 loss = x * w
 print(why_none(x, loss))
 loss.backward()
+assert "not run" in why_none(x, loss)
 assert why_none(x, loss) == why_none(x, x * w)
 assert "no way" in why_none(x, w * x.detach())
 assert "not a leaf" in why_none(x * 1, x * w)
@@ -227,8 +251,6 @@ assert loss.is_leaf
 # The loss is now a leaf without a graph. Backward has no way to ``x``, and
 # nothing learns.
 #
-
-# %%
 # What you can do now
 # -------------------
 #
@@ -255,10 +277,11 @@ assert "(3)" in why_none(x, loss)
 x = torch.tensor(2.4, requires_grad=True)
 loss = (x.round() - 1) ** 2
 loss.backward()
-# Predict first: is x.grad None, 0 or another number?
-print(x.grad.item())
+# Predict first: is x.grad None after round? True or False
+print(x.grad is None)
 torch.testing.assert_close(x.grad.item(), 0.0)
 
 # %%
-# It is 0, and not ``None``: ``round`` is recorded, and its slope is 0 between
-# its jumps. A gradient of 0 and no gradient are two different problems.
+# It is 0, and not ``None``: the result of ``round`` is still a float, so
+# ``round`` is recorded, and its slope is 0 between its jumps. A gradient of 0
+# and no gradient are two different problems.
