@@ -53,9 +53,13 @@ def check(examples: Path) -> None:
         ConfigError: a lesson is in only one of the two; the message names it and the remedy.
     """
     listed = {f"{section}/{lesson}.py" for section, names in SECTIONS.items() for lesson in names}
-    found = {path.relative_to(examples).as_posix() for path in examples.glob("*/*.py")}
+    found = {path.relative_to(examples).as_posix() for path in examples.rglob("*.py")}
     problems = [
-        *(f"examples/{name} is not in the reading order: add it to" for name in found - listed),
+        *(
+            f"examples/{name} is not in the reading order: "
+            "it belongs into the folder of a section, and its name into"
+            for name in found - listed
+        ),
         *(
             f"examples/{name} does not exist: write it, or remove it from"
             for name in listed - found

@@ -1,12 +1,26 @@
 """Read built pages as a browser would."""
 
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 
 from bs4 import BeautifulSoup
 
 # The width that a page needs and the one it has; Furo scrolls its content, not the window.
 WIDTHS = "(e => [e.scrollWidth, e.clientWidth])(document.querySelector('.content'))"
+
+
+@cache
+def _axe() -> str:
+    return (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+
+
+def violations(tab, part: str = "html") -> list[tuple[str, str]]:
+    """What axe-core finds in a part of an open page: the rule and the start of the element."""
+    if tab.evaluate("typeof axe") == "undefined":
+        tab.evaluate(_axe())
+    found = tab.evaluate("part => axe.run(part)", part)["violations"]
+    return [(rule["id"], node["html"][:120]) for rule in found for node in rule["nodes"]]
 
 
 @cache

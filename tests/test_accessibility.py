@@ -1,8 +1,7 @@
 """axe-core on one page of each kind: in light on a wide window, in dark on a phone."""
 
-from importlib.resources import files
-
 import pytest
+from pages import violations
 
 PAGES = [
     "index",
@@ -24,7 +23,6 @@ PAGES = [
 @pytest.fixture(params=[("light", 1280), ("dark", 360)], ids=["light", "dark"])
 def look(browser, site, request):
     """Open a page, or look again at the open one; afterwards, nothing must have been found."""
-    axe = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
     scheme, width = request.param
     context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 800})
     tab = context.new_page()
@@ -33,11 +31,7 @@ def look(browser, site, request):
     def look(name, part="html", go=True):
         if go:
             tab.goto((site / f"{name}.html").as_uri())
-            tab.evaluate(axe)
-        for violation in tab.evaluate("part => axe.run(part)", part)["violations"]:
-            found.extend(
-                (name, violation["id"], node["html"][:120]) for node in violation["nodes"]
-            )
+        found.extend((name, *violation) for violation in violations(tab, part))
         return tab
 
     yield look

@@ -305,6 +305,16 @@ class TestPage:
         assert tiny.soup(pages, "narrow").select(".backward-steps.beside")
         assert not tiny.soup(pages, "wide").select(".backward-steps.beside")
 
+    def test_a_damaged_trace_names_the_file_and_the_remedy(self, pages):
+        file = pages / "wide.trace.json"
+        whole = file.read_text()
+        file.write_text(whole[:40])
+        status, output = tiny.build(pages, (pages / "conf.py").read_text())
+        file.write_text(whole)
+        assert status != 0
+        assert "wide.trace.json is damaged" in output
+        assert "build again" in output
+
     def test_a_changed_trace_is_shown(self, pages):
         file = pages / "wide.trace.json"
         file.write_text(file.read_text().replace('"text": "12."', '"text": "77."'))

@@ -71,6 +71,18 @@ class TestRebuild:
         assert f"because of: {module}" in output
         assert executed(output) == 1
 
+    def test_a_module_that_shapes_pages_makes_them_anew_and_runs_nothing(self, small):
+        path = small / "conf" / "extensions" / "page_description.py"
+        page = small / "_build" / "html" / "lessons" / "first_gradients" / "first_gradient.html"
+        original = path.read_text()
+        assert '<meta name="description"' in original
+        path.write_text(original.replace('<meta name="description"', '<meta name="described"'))
+        status, output = run_build(small)
+        path.write_text(original)
+        assert status == 0, output
+        assert executed(output) == 0
+        assert '<meta name="described"' in page.read_text()
+
     def test_a_renamed_lesson_leaves_nothing_behind(self, small):
         section = small / "examples" / "first_gradients"
         order = small / "conf" / "reading_order.py"
@@ -111,6 +123,13 @@ class TestErrors:
         assert "first_gradient.py" in output
         assert f"line {line}" in output
         assert "broken on purpose" in output
+
+    def test_a_lesson_that_ends_python_is_named(self, small, changed):
+        changed(self.LESSON, "\0\n# %%\n# More\n\nimport sys\n\nsys.exit()\n")
+        status, output = run_build(small)
+        assert status != 0
+        assert "first_gradient.py" in output
+        assert "the lesson wants to end Python" in output
 
     def test_a_claim_that_no_longer_holds_stops_the_build(self, small, changed):
         text = (small / self.LESSON).read_text()

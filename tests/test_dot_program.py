@@ -44,3 +44,18 @@ def test_a_renderer_that_fails_is_quoted(monkeypatch, tmp_path):
     monkeypatch.setenv("GRAPHVIZ_DOT", str(failing))
     with pytest.raises(dot_program.DotError, match="syntax error in line 3"):
         dot_program.draw("digraph {}")
+
+
+def test_a_renderer_that_hangs_is_ended(monkeypatch, tmp_path):
+    hanging = program(tmp_path / "hanging", "exec sleep 60")
+    monkeypatch.setenv("GRAPHVIZ_DOT", str(hanging))
+    monkeypatch.setattr(dot_program, "TIMEOUT", 0.2)
+    with pytest.raises(dot_program.DotError, match=r"hanging did not draw a graph in 0\.2 s"):
+        dot_program.draw("digraph {}")
+
+
+def test_a_picture_that_no_browser_could_read_is_refused(monkeypatch, tmp_path):
+    broken = program(tmp_path / "broken", "echo '<svg><text></svg>'")
+    monkeypatch.setenv("GRAPHVIZ_DOT", str(broken))
+    with pytest.raises(dot_program.DotError, match="not well-formed"):
+        dot_program.draw("digraph {}")

@@ -429,6 +429,11 @@ class TestFiles:
         assert stat.S_IMODE(path.stat().st_mode) == 0o644
         assert os.listdir(tmp_path) == ["9.9.9.json"]
 
+    def test_a_file_that_is_named_after_no_release_is_named(self, tmp_path):
+        (tmp_path / "2.13.0 copy.json").write_text("{}")
+        with pytest.raises(RecordError, match=r"2\.13\.0 copy\.json: .* Rename the file"):
+            records.releases(tmp_path)
+
     def test_releases_are_in_the_order_of_their_numbers(self, tmp_path):
         for release in ("2.10.0", "2.9.1", "1.13.1"):
             records.write(example(release=release), tmp_path)
@@ -623,4 +628,16 @@ class TestRecording:
             [sys.executable, script, "2.13"], capture_output=True, text=True, check=False
         )
         assert done.returncode == 1
+        assert "No record was changed." in done.stderr
+
+    def test_a_slip_in_the_second_name_is_told_before_the_first_is_recorded(self):
+        done = subprocess.run(
+            [sys.executable, command.__file__, "9.9.9", "latest"],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=os.environ | {"PIP_NO_INDEX": "1"},
+        )
+        assert done.returncode == 1
+        assert "'latest' is not a release" in done.stderr
         assert "No record was changed." in done.stderr

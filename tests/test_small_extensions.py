@@ -37,6 +37,10 @@ class TestFreshTorch:
             (lambda: torch.set_default_dtype(torch.float64), lambda: torch.tensor(1.0).dtype),
             (lambda: torch.set_grad_enabled(False), torch.is_grad_enabled),
             (lambda: torch.autograd.set_detect_anomaly(True), torch.is_anomaly_enabled),
+            (
+                lambda: torch.autograd.set_multithreading_enabled(False),
+                torch._C._is_multithreading_enabled,
+            ),
             (lambda: torch.set_printoptions(precision=2), lambda: str(torch.tensor(1 / 3))),
             (lambda: torch.set_num_threads(2), torch.get_num_threads),
             (lambda: torch.manual_seed(5), lambda: torch.rand(1).item()),
@@ -145,8 +149,13 @@ class TestReadingOrder:
         (examples / "a" / "two.py").touch()
         with pytest.raises(
             ConfigError,
-            match=r"a/two\.py is not in the reading order: add it to conf/reading_order\.py",
+            match=r"a/two\.py is not in the reading order: .* into conf/reading_order\.py",
         ):
+            check(examples)
+
+    def test_names_a_script_outside_of_the_sections(self, examples):
+        (examples / "stray.py").touch()
+        with pytest.raises(ConfigError, match=r"examples/stray\.py .* the folder of a section"):
             check(examples)
 
     def test_names_a_lesson_that_does_not_exist(self, examples):
@@ -176,6 +185,10 @@ class TestPrediction:
 
     def test_reports_a_marked_block_without_output(self):
         section = self.document("# Predict first: which number?\ny = 1", with_output=False)
+        assert wrap_predictions(section) == [section[0]]
+
+    def test_reports_a_block_that_asks_twice(self):
+        section = self.document("# Predict first: x?\nprint(x)\n# Predict first: y?\nprint(y)")
         assert wrap_predictions(section) == [section[0]]
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from backward_rules import grad_of, step_sentence
 from docutils import nodes
 from graph_figure import graph_figure, graph_words
+from sphinx.errors import ExtensionError
 
 # A picture up to this width leaves room for the steps beside it.
 WIDEST_BESIDE = 250  # points
@@ -355,7 +356,14 @@ def _on_read(app, doctree: nodes.document) -> None:
         if not file.exists():
             continue  # drawn after backward, or without torchviz
         app.env.note_dependency(str(file))
-        add_steps(figure, json.loads(file.read_text(encoding="utf-8")))
+        try:
+            trace = json.loads(file.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ExtensionError(
+                f"{file} is damaged ({error}). Remove the folder of its lesson and build again: "
+                "the lesson then runs anew."
+            ) from error
+        add_steps(figure, trace)
     app.env.metadata[app.env.docname]["has_steps"] = any(doctree.findall(backward_steps))
 
 

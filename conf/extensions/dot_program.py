@@ -10,7 +10,10 @@ import subprocess
 import sys
 import sysconfig
 from pathlib import Path
+from xml.etree import ElementTree
 
+# A renderer that waits for something would hold the build for ever.
+TIMEOUT = 120  # seconds for one graph
 REMEDY = "Run `python -m pip install graphviz-pure`, or set GRAPHVIZ_DOT to a dot program."
 
 
@@ -54,11 +57,21 @@ def draw(source: str) -> str:
             capture_output=True,
             encoding="utf-8",
             check=False,  # a failure is reported below, with the program's own words
+            timeout=TIMEOUT,
         )
+    except subprocess.TimeoutExpired:
+        raise DotError(f"{program} did not draw a graph in {TIMEOUT} s. {REMEDY}") from None
     except OSError as error:
         raise DotError(f"{program} could not be run ({error}). {REMEDY}") from error
     if done.returncode != 0 or "<svg" not in done.stdout:
         raise DotError(
             f"{program} could not draw a graph (exit {done.returncode}): {done.stderr.strip()}"
         )
+    try:
+        ElementTree.fromstring(done.stdout)
+    except ElementTree.ParseError as error:
+        raise DotError(
+            f"{program} wrote an SVG that is not well-formed ({error}): "
+            "is there a control character in a label?"
+        ) from None
     return done.stdout

@@ -27,7 +27,7 @@ def execute(cache_folder: str, timeout: int, pages: list[str]) -> None:
 
 def pages_to_execute(app) -> list[Path]:
     """The pages with cells that are new or changed since the last build."""
-    cache = Path(app.outdir).parent / ".jupyter_cache"
+    cache = _cache(app)
     pages = []
     for docname in sorted(app.project.discover(app.config.exclude_patterns)):
         page = Path(app.env.doc2path(docname))
@@ -39,13 +39,17 @@ def pages_to_execute(app) -> list[Path]:
     return pages
 
 
+def _cache(app) -> Path:
+    """Where myst-nb keeps outputs, if it is not told another place."""
+    return Path(app.outdir).parent / ".jupyter_cache"
+
+
 def _start(app) -> None:
     app.early_cells = None
     if app.config.nb_execution_mode != "cache" or not (pages := pages_to_execute(app)):
         return
-    cache = Path(app.outdir).parent / ".jupyter_cache"
     app.early_cells = subprocess.Popen(
-        [sys.executable, __file__, cache, str(app.config.nb_execution_timeout), *pages],
+        [sys.executable, __file__, _cache(app), str(app.config.nb_execution_timeout), *pages],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

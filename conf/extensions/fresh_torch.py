@@ -28,6 +28,7 @@ def reset_torch(gallery_conf: dict, fname: str) -> None:
     torch.set_default_device(None)
     torch.set_grad_enabled(True)
     torch.autograd.set_detect_anomaly(False)
+    torch.autograd.set_multithreading_enabled(True)
     # Asked first, since the setter imports the compiler, which takes 2 s.
     if torch.are_deterministic_algorithms_enabled():
         torch.use_deterministic_algorithms(False)

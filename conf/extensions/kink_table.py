@@ -241,7 +241,8 @@ def _forward(content: dict[str, Any]) -> list[nodes.Node]:
 def _add_files(app, pagename, templatename, context, doctree) -> None:
     if app.env.metadata.get(pagename, {}).get("has_kinks"):
         app.add_css_file("records.css")
-        app.add_js_file("kink-table.js", loading_method="defer")
+        for script in ("record-controls.js", "kink-table.js"):
+            app.add_js_file(script, loading_method="defer")
 
 
 def setup(app):

@@ -42,20 +42,21 @@ def wrap_predictions(doctree: nodes.document) -> list[nodes.Node]:
     """Wrap each marked block's output, in place.
 
     Returns:
-        The marked code blocks that have no output to predict.
+        The marked code blocks without an output to predict, and those that ask twice: a block
+        has one output, so one question.
     """
-    without_output = []
+    refused = []
     for block in list(doctree.findall(nodes.literal_block)):
         if OUTPUT_CLASS in block["classes"] or not (mark := MARK.search(block.astext())):
             continue
         output = _output_after(block)
-        if output is None:
-            without_output.append(block)
+        if output is None or MARK.search(block.astext(), mark.end()):
+            refused.append(block)
             continue
         wrapper = prediction(question=mark["question"])
         output.replace_self(wrapper)
         wrapper.append(output)
-    return without_output
+    return refused
 
 
 def _output_after(block: nodes.literal_block) -> nodes.Element | None:
@@ -73,8 +74,8 @@ def _on_read(app, doctree: nodes.document) -> None:
         return
     for block in wrap_predictions(doctree):
         logger.warning(
-            "a block asks for a prediction but prints nothing: print the answer, "
-            "or remove its '# Predict first:' line",
+            "a block must print what it asks to predict, and ask once: print the answer, "
+            "remove the '# Predict first:' line, or cut the block in two with '# %%'",
             location=block,
             type="prediction",
         )

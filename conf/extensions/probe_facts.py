@@ -90,12 +90,18 @@ def folder(app) -> Path:
 
 
 def material(app) -> Material:
-    """Read facts and records.
+    """Read facts and records, once in a build.
 
     Raises:
         ExtensionError: there is no record.
         records.RecordError: one is damaged.
     """
+    if app.probe_material is None:
+        app.probe_material = _read(app)
+    return app.probe_material
+
+
+def _read(app) -> Material:
     found = records.releases(folder(app))
     if not found:
         raise ExtensionError(
@@ -126,7 +132,7 @@ def _stored(app) -> Path:
 
 
 def _start(app) -> None:
-    app.probe_facts = None
+    app.probe_facts = app.probe_material = None
     stored, wanted = _stored(app), fingerprint(app.config.probe_areas)
     if stored.exists() and json.loads(stored.read_text())["fingerprint"] == wanted:
         return

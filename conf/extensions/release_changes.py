@@ -38,37 +38,13 @@ from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
 FIELDS = {"title", "probes", "after", "by", "bites", "write"}
-# Title, who is affected, what to write: for changes without advice of their own.
+# Title, who is affected, what to write: for changes without advice of their own. In the order of
+# the page.
 GENERAL = {
-    "came": (
-        "What {old} does not have",
-        "Code that uses it fails under {old}.",
-        "Say in your package's requirements which release it needs, or ask with `hasattr` first.",
-    ),
-    "went": (
-        "What {new} no longer has",
-        "Code that uses it fails under {new}.",
-        "Say in your package's requirements which releases it works with.",
-    ),
-    "text": (
-        "Other words",
-        "Tests, log filters and `warnings.filterwarnings` that look for the old text.",
-        "Look for the type of the error or warning, not for its text.",
-    ),
-    "types": (
-        "Another type of error or warning",
-        "Code that catches, or filters, the type that only one of the two releases uses.",
-        "Name both types: `except (TypeError, RuntimeError)`, with the two that you see here.",
-    ),
-    "names": (
-        "Other nodes in the graph",
-        "Code that compares `type(node).__name__` or `node.name()`, and stored pictures of graphs.",
-        "Do not decide anything by the name of a node.",
-    ),
-    "defaults": (
-        "Other defaults and arguments",
-        "Callers that leave the argument out, or pass one that {old} does not know.",
-        "Pass the arguments that matter to you by name.",
+    "other": (
+        "Other answers",
+        "Code that relies on one of the two answers.",
+        "Run the question's program under each release that you support, as a test.",
     ),
     "errors": (
         "An error or a warning in one of the two",
@@ -80,10 +56,35 @@ GENERAL = {
         "Code that takes derivatives in forward mode: `torch.func.jvp`, `jacfwd`, `hessian`.",
         "Use reverse mode, `torch.func.vjp` or `jacrev`.",
     ),
-    "other": (
-        "Other answers",
-        "Code that relies on one of the two answers.",
-        "Run the question's program under each release that you support, as a test.",
+    "defaults": (
+        "Other defaults and arguments",
+        "Callers that leave the argument out, or pass one that {old} does not know.",
+        "Pass the arguments that matter to you by name.",
+    ),
+    "types": (
+        "Another type of error or warning",
+        "Code that catches, or filters, the type that only one of the two releases uses.",
+        "Name both types: `except (TypeError, RuntimeError)`, with the two that you see here.",
+    ),
+    "text": (
+        "Other words",
+        "Tests, log filters and `warnings.filterwarnings` that look for the old text.",
+        "Look for the type of the error or warning, not for its text.",
+    ),
+    "names": (
+        "Other nodes in the graph",
+        "Code that compares `type(node).__name__` or `node.name()`, and stored pictures of graphs.",
+        "Do not decide anything by the name of a node.",
+    ),
+    "came": (
+        "What {old} does not have",
+        "Code that uses it fails under {old}.",
+        "Say in your package's requirements which release it needs, or ask with `hasattr` first.",
+    ),
+    "went": (
+        "What {new} no longer has",
+        "Code that uses it fails under {new}.",
+        "Say in your package's requirements which releases it works with.",
     ),
 }
 
@@ -256,21 +257,11 @@ def _groups(changes, names, advice):
         if covered:
             yield entry.title, entry.bites, entry.write, entry.code, covered
         left = [change for change in left if change not in covered]
-    for kind in (
-        "other",
-        "errors",
-        "forward",
-        "defaults",
-        "types",
-        "text",
-        "names",
-        "came",
-        "went",
-    ):
+    for kind, general in GENERAL.items():
         covered = [change for change in left if kind_of_change(change) == kind]
         if covered:
             old, new = names
-            texts = (text.format(old=old, new=new) for text in GENERAL[kind])
+            texts = (text.format(old=old, new=new) for text in general)
             yield *texts, "", covered
 
 
@@ -354,7 +345,8 @@ def _pass(self, node: nodes.Element) -> None:
 def _add_files(app, pagename, templatename, context, doctree) -> None:
     if app.env.metadata.get(pagename, {}).get("has_changes"):
         app.add_css_file("records.css")
-        app.add_js_file("release-changes.js", loading_method="defer")
+        for script in ("record-controls.js", "release-changes.js"):
+            app.add_js_file(script, loading_method="defer")
 
 
 def setup(app):

@@ -1,14 +1,33 @@
-"""After a build that did not end well, build every page again.
+"""Build every page again where the pages on disk cannot be trusted.
 
-Sphinx reports a warning once, and takes a page on disk for a whole one. So a repeated build would
-pass over a page with an error, or one that a killed build left half written. A mark beside the
-doctrees stands while a build is not known to be good.
+Sphinx looks at a page's own source. It does not see that an extension of ours, a template or the
+release of an installed package has changed, which can change any page: a digest of them is a
+value of the configuration, and Sphinx reads all pages again where such a value differs.
+
+And Sphinx reports a warning once, and takes a page on disk for a whole one. So a repeated build
+would pass over a page with an error, or one that a killed build left half written. A mark beside
+the doctrees stands while a build is not known to be good.
 """
 
+import hashlib
+import sysconfig
 from pathlib import Path
 
 
+def digest(folder: Path) -> str:
+    """A text that changes with the modules and templates below a folder and with the packages."""
+    found = hashlib.sha256()
+    files = [path for pattern in ("*.py", "*.html") for path in folder.rglob(pattern)]
+    for path in sorted(files):
+        found.update(f"{path.relative_to(folder)}\0".encode() + path.read_bytes())
+    # Each installed package has a folder whose name ends in its version.
+    packages = Path(sysconfig.get_path("purelib")).glob("*.dist-info")
+    found.update("\n".join(sorted(package.name for package in packages)).encode())
+    return found.hexdigest()
+
+
 def _begin(app, config) -> None:
+    config.whole_builds_digest = digest(Path(app.confdir))
     mark = _mark(app)
     if mark.exists():
         (mark.parent / "environment.pickle").unlink(missing_ok=True)
@@ -26,6 +45,7 @@ def _mark(app) -> Path:
 
 
 def setup(app):
+    app.add_config_value("whole_builds_digest", "", "env", str)
     # Before Sphinx loads its environment; after every other extension had its say.
     app.connect("config-inited", _begin, priority=0)
     app.connect("build-finished", _end, priority=950)

@@ -174,6 +174,16 @@ def write(answers: dict[str, Any], folder: Path = records.FOLDER) -> Path:
     return records.write({**answers, "date": datetime.date.today().isoformat()}, folder)
 
 
+def check_name(release: str) -> None:
+    """Refuse what cannot be a release of PyTorch.
+
+    Raises:
+        RecordingError: the name does not have three numbers.
+    """
+    if not records.RELEASE.fullmatch(release):
+        raise RecordingError(f"{release!r} is not a release: give all three numbers, like 2.14.1.")
+
+
 def record(
     release: str,
     pythons: list[Interpreter] | None = None,
@@ -187,8 +197,7 @@ def record(
     Raises:
         RecordingError: it was not made, and an older one is as it was.
     """
-    if not records.RELEASE.fullmatch(release):
-        raise RecordingError(f"{release!r} is not a release: give all three numbers, like 2.14.1.")
+    check_name(release)
     environment = environments / f"record-{release}"
     try:
         make_environment(release, interpreters() if pythons is None else pythons, environment)
@@ -203,6 +212,11 @@ def record(
             shutil.rmtree(environment, ignore_errors=True)
 
 
+def _unchanged(release: str | None) -> str:
+    """What an error leaves, where the records of earlier releases may be written already."""
+    return f"The record of {release} is as it was." if release else "No record was changed."
+
+
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="record", description=__doc__.partition("\n\n")[0])
     parser.add_argument("releases", nargs="*", metavar="release", help="such as 2.14.1")
@@ -214,15 +228,19 @@ def main(arguments: list[str] | None = None) -> None:
     if bool(options.releases) == options.installed:
         parser.error("give releases, such as 2.14.1, or --installed")
     pythons = [Interpreter(options.python, options.python)] if options.python else None
+    now = None
     try:
+        # A slip in the second name is told before the minutes that the first one takes.
+        for release in options.releases:
+            check_name(release)
         if options.installed:
             print(f"Written: {write(answers_of(sys.executable, options.limit))}")
-        for release in options.releases:
-            print(f"Written: {record(release, pythons, options.keep, options.limit)}")
+        for now in options.releases:
+            print(f"Written: {record(now, pythons, options.keep, options.limit)}")
     except (RecordingError, records.RecordError) as error:
-        sys.exit(f"{error}\nNo record was changed.")
+        sys.exit(f"{error}\n{_unchanged(now)}")
     except KeyboardInterrupt:
-        sys.exit("\nInterrupted: no record was changed.")
+        sys.exit(f"\nInterrupted. {_unchanged(now)}")
 
 
 if __name__ == "__main__":

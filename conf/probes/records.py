@@ -39,8 +39,19 @@ def path_of(release: str, folder: Path = FOLDER) -> Path:
 
 
 def releases(folder: Path = FOLDER) -> list[str]:
-    """The recorded releases, oldest first."""
-    return sorted((path.stem for path in folder.glob("*.json")), key=release_order)
+    """The recorded releases, oldest first.
+
+    Raises:
+        RecordError: a file is named after no release.
+    """
+    names = [path.stem for path in folder.glob("*.json")]
+    for name in names:
+        if not RELEASE.fullmatch(name):
+            raise RecordError(
+                f"{path_of(name, folder)}: the name of a record is its release, such as 2.14.1. "
+                "Rename the file, or move it out of this folder."
+            )
+    return sorted(names, key=release_order)
 
 
 def release_order(release: str) -> tuple[int, ...]:
@@ -88,11 +99,11 @@ def read(release: str, folder: Path = FOLDER) -> dict[str, Any]:
         raise RecordError(
             f"{path}: PyTorch {release} has no record. To make it: {command(release)}"
         )
-    text = path.read_text(encoding="utf-8")
     try:
+        text = path.read_text(encoding="utf-8")
         record = json.loads(text)
     except ValueError as error:
-        raise _damaged(path, f"is not whole JSON ({error})") from None
+        raise _damaged(path, f"is not whole JSON in UTF-8 ({error})") from None
     check(record, path)
     if text != text_of(record):
         raise _damaged(path, "is not sorted as it was written, so it was edited by hand")

@@ -1,4 +1,4 @@
-// The filter of the table of kinks. The choice is kept in the address, so that it can be linked to.
+// The filter of the table of kinks; needs record-controls.js.
 "use strict";
 
 (() => {
@@ -39,48 +39,7 @@
     });
     form.querySelector("output").textContent = `${shown} of ${rows.length} rows`;
   };
-  const remember = () => {
-    const chosen = new URLSearchParams();
-    for (const [name, value] of new FormData(form)) {
-      if (value) {
-        chosen.set(name, value);
-      }
-    }
-    const query = chosen.size ? `?${chosen}` : location.pathname.split("/").pop();
-    try {
-      history.replaceState(null, "", query);
-    } catch {
-      // Some browsers refuse that for files: the address then stays as it is.
-    }
-  };
-  const reset = () => {
-    form.reset();
-    apply();
-    remember();
-  };
-  // A link to a row must lead to it, whatever is chosen.
-  const follow = () => {
-    const row = document.getElementById(location.hash.slice(1));
-    if (row?.hidden) {
-      form.reset();
-      apply();
-      row.scrollIntoView();
-    }
-  };
 
-  const asked = new URLSearchParams(location.search);
-  text.value = asked.get("text") ?? "";
-  area.value = asked.get("area") ?? "";
-  area.selectedIndex = Math.max(area.selectedIndex, 0);
-  differs.checked = asked.has("differs");
-  form.addEventListener("input", () => {
-    apply();
-    remember();
-  });
-  form.addEventListener("submit", (event) => event.preventDefault());
-  form.querySelector("button").addEventListener("click", reset);
-  window.addEventListener("hashchange", follow);
   (table.closest(".table-wrapper") ?? table).before(form);
-  apply();
-  follow();
+  recordControls(form, apply);
 })();

@@ -1,5 +1,6 @@
 // Lets the reader choose two releases. The page holds every step between neighbours; what changed
 // over several steps is the answer before the first and the answer after the last of them.
+// Needs record-controls.js.
 "use strict";
 
 (() => {
@@ -95,41 +96,7 @@
     const range = chosen.length === 2 ? `from ${start} to ${end}` : "step by step";
     form.querySelector("output").textContent = `${shown} changes, ${range}`;
   };
-  const remember = () => {
-    const kept = new URLSearchParams([...new FormData(form)].filter(([, value]) => value));
-    try {
-      history.replaceState(null, "", kept.size ? `?${kept}` : location.pathname.split("/").pop());
-    } catch {
-      // Some browsers refuse that for files: the address then stays as it is.
-    }
-  };
-  const reset = () => {
-    form.reset();
-    apply();
-    remember();
-  };
-  const follow = () => {
-    const target = document.getElementById(location.hash.slice(1));
-    if (target?.closest("[hidden]")) {
-      form.reset();
-      apply();
-      target.scrollIntoView();
-    }
-  };
 
-  const asked = new URLSearchParams(location.search);
-  for (const control of [from, to, area]) {
-    control.value = asked.get(control.name) ?? "";
-    control.selectedIndex = Math.max(control.selectedIndex, 0);
-  }
-  form.addEventListener("input", () => {
-    apply();
-    remember();
-  });
-  form.addEventListener("submit", (event) => event.preventDefault());
-  form.querySelector("button").addEventListener("click", reset);
-  window.addEventListener("hashchange", follow);
   steps[0].before(form);
-  apply();
-  follow();
+  recordControls(form, apply);
 })();
