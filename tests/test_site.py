@@ -203,6 +203,18 @@ class TestEveryPage:
         assert any(a["href"].endswith("torch.dot.html#torch.dot") for a in code)
 
 
+class TestNavigation:
+    @pytest.mark.parametrize("lesson", LESSONS)
+    def test_lists_the_lessons_of_its_own_section_and_names_the_others(self, site, lesson):
+        links = [a["href"] for a in page(site / PATHS[lesson]).select(".sidebar-tree a")]
+        (section,) = (name for name in SECTIONS if lesson in SECTIONS[name])
+        others = [name for name in SECTIONS if name != section]
+        own = [f"{name}.html" if name != lesson else "#" for name in SECTIONS[section]]
+        assert [link for link in links if link in own] == own
+        sections = [link for link in links if re.fullmatch(r"\.\./\w+/.*", link)]
+        assert sections == [f"../{name}/index.html" for name in others]
+
+
 class TestGraphs:
     def test_legend_lists_the_roles_of_the_picture(self, site):
         for lesson in LESSONS:

@@ -10,6 +10,7 @@ import tiny
 import torch
 from docutils import nodes
 from docutils.core import publish_doctree
+from fresh_matplotlib import reset_matplotlib
 from fresh_torch import reset_torch
 from page_description import first_paragraph
 from prediction import OUTPUT_CLASS, prediction, wrap_predictions
@@ -66,6 +67,19 @@ class TestFreshTorch:
         """PyTorch gives many warnings once a process only."""
         reset_torch({}, "")
         assert torch.is_warn_always_enabled()
+
+
+class TestFreshMatplotlib:
+    def test_puts_back_what_a_lesson_changed(self):
+        from matplotlib import pyplot, units
+
+        reset_matplotlib({}, "")
+        converters, width = dict(units.registry), pyplot.rcParams["lines.linewidth"]
+        pyplot.rcParams["lines.linewidth"] = 9
+        units.registry[torch.Tensor] = units.ConversionInterface()
+        reset_matplotlib({}, "")
+        assert units.registry == converters
+        assert pyplot.rcParams["lines.linewidth"] == pytest.approx(width)
 
 
 class TestFingerprint:

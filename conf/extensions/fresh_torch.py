@@ -13,15 +13,15 @@ import warnings
 from pathlib import Path
 
 _ENVIRONMENT = dict(os.environ)
-_frozen = False
 
 
-def reset_torch(gallery_conf: dict, fname: str) -> None:
+def reset_torch(gallery_conf: dict, fname: str, when: str = "before") -> None:
     """Put back what a lesson can have changed (a resetter as sphinx-gallery calls it)."""
     # Only here: a build without a lesson to run should not import torch.
     import torch
 
-    _freeze_once()
+    if when == "before":  # after a lesson, its own variables are still there
+        _freeze()
     random.seed(0)
     torch.manual_seed(0)
     torch.set_default_dtype(torch.float32)
@@ -41,14 +41,11 @@ def reset_torch(gallery_conf: dict, fname: str) -> None:
     _reset_warnings()
 
 
-def _freeze_once() -> None:
-    # sphinx-gallery collects garbage before each script. With torch loaded that takes 0.17 s,
-    # nearly all of it spent on torch's own objects, which never become garbage.
-    global _frozen
-    if not _frozen:
-        gc.collect()
-        gc.freeze()
-        _frozen = True
+def _freeze() -> None:
+    # sphinx-gallery collects garbage before each script, and would go through torch, Sphinx and
+    # all that earlier lessons imported each time. What is left now lives on: leave it out.
+    gc.collect()
+    gc.freeze()
 
 
 def _reset_warnings() -> None:

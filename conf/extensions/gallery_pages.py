@@ -6,6 +6,7 @@
   we use no tags.
 """
 
+from functools import cache
 from importlib.metadata import version
 
 from docutils import nodes
@@ -27,9 +28,13 @@ def _change_page(app, doctree: nodes.document) -> None:
 
 def _add_release(doctree: nodes.document) -> None:
     title = next(doctree.findall(nodes.title))
-    release = version("torch").partition("+")[0]
-    line = nodes.paragraph("", f"Run with PyTorch {release}.", classes=["lesson-release"])
+    line = nodes.paragraph("", f"Run with PyTorch {_release()}.", classes=["lesson-release"])
     title.parent.insert(title.parent.index(title) + 1, line)
+
+
+@cache
+def _release() -> str:
+    return version("torch").partition("+")[0]
 
 
 def _drop_script(app, pagename, templatename, context, doctree) -> None:

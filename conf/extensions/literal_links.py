@@ -19,13 +19,18 @@ _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 
 
 def lesson_pages(app) -> dict[str, str]:
-    """Each lesson's name and its page, ``{"backward_adds": "lessons/accumulation/..."}``."""
-    gallery = app.config.sphinx_gallery_conf
-    examples = Path(app.srcdir) / gallery["examples_dirs"]
-    return {
-        path.stem: f"{gallery['gallery_dirs']}/{path.parent.name}/{path.stem}"
-        for path in sorted(examples.glob("*/*.py"))
-    }
+    """Each lesson's name and its page, ``{"backward_adds": "lessons/accumulation/..."}``.
+
+    The folder is read once a build: each page asks.
+    """
+    if not hasattr(app, "lesson_pages"):
+        gallery = app.config.sphinx_gallery_conf
+        examples = Path(app.srcdir) / gallery["examples_dirs"]
+        app.lesson_pages = {
+            path.stem: f"{gallery['gallery_dirs']}/{path.parent.name}/{path.stem}"
+            for path in sorted(examples.glob("*/*.py"))
+        }
+    return app.lesson_pages
 
 
 def link_literals(

@@ -158,8 +158,8 @@ def _check(app, env, docnames) -> None:
 
 def _on_read(app, doctree: nodes.document) -> None:
     env = app.env
-    lesson = next((name for name, page in lesson_pages(app).items() if page == env.docname), None)
-    if lesson is None:
+    lesson = env.docname.rpartition("/")[2]
+    if lesson_pages(app).get(lesson) != env.docname:
         return
     file = probe_facts.folder(app) / "lessons.toml"
     if file.exists():
