@@ -43,6 +43,7 @@ extensions = [
     "kink_table",
     "release_changes",
     "other_releases",
+    "problem_index",
     "mathml",
     "inventories",
     "literal_links",

@@ -36,6 +36,7 @@ SECTIONS = {
         "nan_hunt",
         "gradcheck_blind_spot",
     ],
+    "problems": ["backward_twice", "gradient_is_none"],
 }
 
 LESSONS = [lesson for lessons in SECTIONS.values() for lesson in lessons]

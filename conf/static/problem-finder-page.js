@@ -1,0 +1,107 @@
+// The box of the page "Fix a problem": what is typed or pasted is ranked while it changes.
+"use strict";
+
+(() => {
+  const PAUSE = 150;
+  // A link has to stay short; a message says enough in this many characters.
+  const LINKED = 1_500;
+  const FIELD = { title: "Its title", symptoms: "Symptom", messages: "Message", outputs: "It prints" };
+
+  const place = document.querySelector(".problem-finder");
+  if (!place) {
+    return;
+  }
+  const form = document.createElement("form");
+  form.setAttribute("role", "search");
+  form.setAttribute("aria-label", "Problems");
+  form.innerHTML = `
+    <label for="problem-text">Paste a message or a whole traceback, or say in a few words what is wrong</label>
+    <textarea id="problem-text" rows="5" spellcheck="false" autocomplete="off" autocapitalize="off"
+      aria-describedby="problem-privacy"></textarea>
+    <p id="problem-privacy">It is compared here, in your browser. Nothing is sent, and nothing is kept.</p>
+    <p class="problem-row"><span role="status"></span>
+      <a hidden>Link to this search</a> <button type="button" hidden>Clear</button></p>
+    <ol class="problem-results"></ol>`;
+  const box = form.querySelector("textarea");
+  const status = form.querySelector("[role=status]");
+  const link = form.querySelector("a");
+  const clear = form.querySelector("button");
+  const results = form.querySelector("ol");
+
+  const excerpt = (text) => (text.length > 240 ? `${text.slice(0, 240).replace(/\s\S*$/, "")} …` : text);
+
+  function item({ page, why }) {
+    const found = document.createElement("li");
+    const title = document.createElement("a");
+    title.href = page.url;
+    title.textContent = page.title;
+    found.append(title);
+    if (why && why.field !== "title") {
+      const line = document.createElement("p");
+      const kind = document.createElement("span");
+      kind.textContent = `${FIELD[why.field]}: `;
+      const words = document.createElement(why.field === "symptoms" ? "span" : "code");
+      words.textContent = excerpt(why.text);
+      line.append(kind, words);
+      found.append(line);
+    }
+    return found;
+  }
+
+  function show() {
+    const text = box.value;
+    const found = ProblemFinder.rank(PROBLEM_INDEX, text);
+    const empty = !text.trim();
+    results.replaceChildren(...found.map(item));
+    link.hidden = clear.hidden = empty;
+    link.href = `#q=${encodeURIComponent(text.slice(-LINKED).toWellFormed?.() ?? "")}`;
+    status.textContent = empty
+      ? ""
+      : found.length
+        ? `${found.length === 1 ? "1 page" : `${found.length} pages`}. Best: ${found[0].page.title}`
+        : "No page shares a word with this. Try the symptoms below.";
+  }
+
+  /** The query that the address carries, as ?q= or #q=. */
+  function asked() {
+    const inHash = location.hash.startsWith("#q=") ? location.hash.slice(1) : "";
+    return new URLSearchParams(inHash || location.search).get("q");
+  }
+
+  function fill() {
+    const text = asked();
+    if (text !== null) {
+      box.value = text;
+      show();
+    }
+  }
+
+  let timer;
+  box.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(show, PAUSE);
+  });
+  // A browser needs long to lay out a megabyte of lines: take only the part that is compared.
+  box.addEventListener("paste", (event) => {
+    const text = event.clipboardData?.getData("text") ?? "";
+    const short = ProblemFinder.shortened(text);
+    if (short !== text) {
+      event.preventDefault();
+      box.setRangeText(short, box.selectionStart, box.selectionEnd, "end");
+      show();
+      status.textContent += ". Of this long text, only the start and the end are used.";
+    }
+  });
+  form.addEventListener("submit", (event) => event.preventDefault());
+  clear.addEventListener("click", () => {
+    box.value = "";
+    show();
+    box.focus();
+  });
+  window.addEventListener("hashchange", fill);
+  place.replaceChildren(form);
+  for (const messages of document.querySelectorAll(".problem-list details")) {
+    messages.open = false;
+  }
+  fill();
+})();
