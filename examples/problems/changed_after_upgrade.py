@@ -1,0 +1,224 @@
+# /// script
+# requires-python = ">=3.10"
+# dependencies = ["torch"]
+# ///
+"""
+Results differ after upgrading PyTorch
+======================================
+
+You will be able to find the operation whose gradient another release computes otherwise, and to write it so that all releases agree.
+
+How it shows:
+
+- After an update of torch the loss curve is another one, with the same code, data and seed.
+- Quantisation-aware training (QAT, fake quantisation with ``clamp`` and ``round``) diverges or stops learning with the new version.
+- Saved reference gradients no longer match: a regression test fails on two machines with different versions.
+- The infinity norm (``torch.norm`` with ``p=inf``) of a vector with several maxima has another gradient than in an old paper's code.
+- A NaN, an error or a warning is new, or has gone, since the upgrade or a downgrade.
+- Code that worked in an old release reads ``None`` after ``zero_grad()``.
+
+Know first: ``clamp_against_relu``. The page "Releases" lists all recorded changes.
+"""
+
+import io
+
+import torch
+
+release = tuple(int(part) for part in torch.__version__.split(".")[:2])
+clamp_gives_one = release < (2, 14)
+print("PyTorch", torch.__version__.partition("+")[0])
+
+# %%
+# The shortest program that shows it
+# ----------------------------------
+#
+# The bound of the clamp is 7, and so is the input.
+
+
+def slope(f, point):
+    x = torch.tensor(point, requires_grad=True)
+    f(x).backward()
+    return x.grad.item()
+
+
+print(slope(lambda x: x.clamp(-8, 7), 7.0))
+torch.testing.assert_close(
+    slope(lambda x: x.clamp(-8, 7), 7.0), 1.0 if clamp_gives_one else 0.0
+)
+
+# %%
+# Up to PyTorch 2.13 this is 1. From 2.14 on it is 0.
+#
+# Why
+# ---
+#
+# At its bound, ``clamp`` has a corner: the slope is 1 on one side and 0 on the other.
+# Autograd must choose, both choices are valid, and a new release may choose
+# anew. Away from the corner there is nothing to choose, and the releases agree:
+
+torch.testing.assert_close(slope(lambda x: x.clamp(-8, 7), 6.5), 1.0)
+torch.testing.assert_close(slope(lambda x: x.clamp(-8, 7), 7.5), 0.0)
+
+# %%
+# The fix
+# -------
+#
+# Write what shall happen at the corner. ``torch.where`` with a comparison gives the
+# same in all recorded releases. With ``>=`` and ``<=`` it is the choice of 2.13 and
+# older, with ``>`` and ``<`` that of 2.14 and later.
+
+
+def clamp_with_one(x, low, high):
+    inside = (x >= low) & (x <= high)
+    return torch.where(inside, x, x.detach().clamp(low, high))
+
+
+def clamp_with_zero(x, low, high):
+    inside = (x > low) & (x < high)
+    return torch.where(inside, x, x.detach().clamp(low, high))
+
+
+for clamp, at_the_bound in ((clamp_with_one, 1.0), (clamp_with_zero, 0.0)):
+    for point, expected in ((6.0, 1.0), (7.0, at_the_bound), (9.0, 0.0)):
+        result = slope(lambda x, clamp=clamp: clamp(x, -8, 7), point)
+        torch.testing.assert_close(result, expected)
+
+# %%
+# In quantisation-aware training
+# ------------------------------
+#
+# Values are rounded to the levels from -8 to 7, with a straight-through gradient,
+# and then clamped. Here a corner is no rare case: rounding puts *every* value near
+# the last level exactly on the bound.
+
+
+def quantise(x, clamp):
+    rounded = x + (torch.round(x) - x).detach()
+    return clamp(rounded, -8, 7)
+
+
+weights = torch.tensor([-9.0, -7.75, 2.25, 6.75, 7.25, 9.0])
+bounds = torch.tensor([False, True, False, True, True, False])
+levels = quantise(weights, torch.clamp)
+print(levels.tolist())
+assert levels[bounds].tolist() == [-8, 7, 7]
+
+# %%
+# Up to 2.13 all weights inside learn. From 2.14 on those of the first and of the
+# last level do not, without an error.
+
+
+def learns(clamp):
+    x = weights.clone().requires_grad_()
+    quantise(x, clamp).sum().backward()
+    return x.grad
+
+
+print(learns(torch.clamp).tolist())
+inside = torch.tensor([0.0, 1, 1, 1, 1, 0])
+expected = inside if clamp_gives_one else inside * ~bounds
+torch.testing.assert_close(learns(torch.clamp), expected)
+
+# %%
+# ``clamp_with_one`` lets them learn in all recorded releases:
+
+torch.testing.assert_close(learns(clamp_with_one), inside)
+torch.testing.assert_close(quantise(weights, clamp_with_one), levels)
+
+# %%
+# In the largest absolute value
+# -----------------------------
+#
+# Two elements are largest here. Up to 1.6, each of them got the whole gradient,
+# ``[1, 0, -1]``. In 1.13 and later they share it.
+
+x = torch.tensor([9.0, 2.0, -9.0], requires_grad=True)
+largest = torch.norm(x, p=float("inf"))
+largest.backward()
+# Predict first: which number does x[0] get now?
+print(x.grad[0].item())
+torch.testing.assert_close(x.grad, torch.tensor([0.5, 0.0, -0.5]))
+
+# %%
+# This was a repair, and not another choice. If 9 and -9 both grow by 1, the
+# norm grows by 1. The shares foretell that; the old gradient foretells 2.
+
+outward = torch.tensor([1.0, 0.0, -1.0])
+grown = torch.norm(x.detach() + outward, p=float("inf")) - largest.detach()
+old = torch.tensor([1.0, 0.0, -1.0])
+torch.testing.assert_close(x.grad @ outward, grown)
+torch.testing.assert_close(old @ outward, 2 * grown)
+
+# %%
+# For code that runs in old releases too, choose one element yourself:
+
+x.grad = None
+x[x.abs().argmax()].abs().backward()
+assert x.grad.count_nonzero() == 1
+torch.testing.assert_close(x.grad.abs().sum(), torch.tensor(1.0))
+
+# %%
+# After zero_grad
+# ---------------
+#
+# From 2.0 on, ``zero_grad()`` leaves ``None`` where older releases left zeros. What
+# follows from it: ``gradient_is_none``, ``weights_move_anyway``.
+
+layer = torch.nn.Linear(1, 1)
+layer(torch.ones(1, 1)).sum().backward()
+layer.zero_grad()
+assert layer.weight.grad is None
+
+# %%
+# The popular fix that does not work
+# ----------------------------------
+#
+# A fixed seed and more digits. The choice is neither random nor a matter of
+# rounding:
+
+for seed, dtype in ((0, torch.float32), (1, torch.float64)):
+    torch.manual_seed(seed)
+    x = torch.tensor(7.0, dtype=dtype, requires_grad=True)
+    x.clamp(-8, 7).backward()
+    assert bool(x.grad) == clamp_gives_one
+
+# %%
+# Nor does a larger tolerance in the test help: the two choices, 1 and 0, are as
+# far apart as "passes" and "stops".
+#
+# Find the line in your own code
+# ------------------------------
+#
+# Save the gradients of one step under the old release, with the same weights and
+# the same batch, and compare by name under the new one. Here ``io.BytesIO`` is the
+# file, and the other release is played by the other clamp.
+
+
+def gradients(clamp):
+    weights = {
+        "first": torch.tensor([2.0, 7.0], requires_grad=True),
+        "second": torch.tensor([2.0, 3.0], requires_grad=True),
+    }
+    (clamp(weights["first"], -8, 7) * weights["second"]).sum().backward()
+    return {name: w.grad for name, w in weights.items()}
+
+
+# %%
+# Both run here, one after the other:
+
+file = io.BytesIO()
+torch.save(gradients(clamp_with_one), file)
+file.seek(0)
+before, now = torch.load(file), gradients(clamp_with_zero)
+changed = [name for name in now if not torch.allclose(before[name], now[name])]
+print(changed)
+assert changed == ["first"]
+
+# %%
+# In the forward run, the operation comes after the parameters whose gradient
+# changed. Count how many of its inputs lie exactly on a corner:
+
+x = torch.tensor([2.0, 7.0])
+on_corner = (x == -8) | (x == 7)
+print(on_corner.sum().item())
+assert on_corner.tolist() == [False, True]
