@@ -104,8 +104,8 @@ print(levels.tolist())
 assert levels[bounds].tolist() == [-8, 7, 7]
 
 # %%
-# Up to 2.13 all weights inside learn. From 2.14 on those of the first and of the
-# last level do not, without an error.
+# Up to 2.13 all weights that round to a level learn. From 2.14 on, those of the
+# first and of the last level do not, without an error.
 
 
 def learns(clamp):
@@ -140,7 +140,7 @@ print(x.grad[0].item())
 torch.testing.assert_close(x.grad, torch.tensor([0.5, 0.0, -0.5]))
 
 # %%
-# This was a repair, and not another choice. If 9 and -9 both grow by 1, the
+# This was a repair, and not another choice. If 9 becomes 10 and -9 becomes -10, the
 # norm grows by 1. The shares foretell that; the old gradient foretells 2.
 
 outward = torch.tensor([1.0, 0.0, -1.0])
@@ -183,8 +183,7 @@ for seed, dtype in ((0, torch.float32), (1, torch.float64)):
     assert bool(x.grad) == clamp_gives_one
 
 # %%
-# Nor does a larger tolerance in the test help: the two choices, 1 and 0, are as
-# far apart as "passes" and "stops".
+# Nor does a larger tolerance in the test help: the two choices differ by 1.
 #
 # Find the line in your own code
 # ------------------------------

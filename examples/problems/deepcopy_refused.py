@@ -68,6 +68,9 @@ class Model(torch.nn.Module):
         return self.last
 
 
+# %%
+# Before the first forward there is nothing to refuse.
+
 model = Model()
 copy.deepcopy(model)
 model(torch.ones(1, 1))
@@ -115,7 +118,7 @@ torch.testing.assert_close(model.layer.weight.detach(), best["layer.weight"])
 # With weight_norm, spectral_norm or pruning
 # ------------------------------------------
 #
-# The old ``torch.nn.utils.weight_norm`` computes the attribute ``weight`` from two other
+# The old ``weight_norm`` of ``nn.utils`` computes the attribute ``weight`` from two other
 # parameters. So ``weight`` is a result, kept on the layer, before any forward.
 
 with warnings.catch_warnings():
@@ -129,7 +132,7 @@ else:
     raise AssertionError("the weight is a leaf")
 
 # %%
-# The form in ``torch.nn.utils.parametrizations`` keeps no weight. It computes one each time
+# The form in ``nn.utils.parametrizations`` keeps no weight. It computes one each time
 # you ask.
 
 new = parametrizations.weight_norm(torch.nn.Linear(1, 1))
@@ -144,7 +147,7 @@ old = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 2))
 new = parametrizations.spectral_norm(torch.nn.Linear(2, 2))
 old(torch.ones(1, 2)), new(torch.ones(1, 2))
 assert not old.weight.is_leaf
-copy.deepcopy(new)
+twin = copy.deepcopy(new)
 
 # %%
 # A pruned layer keeps a result as well. ``prune.remove`` makes it a parameter again.
@@ -154,7 +157,7 @@ prune.l1_unstructured(pruned, "weight", amount=1)
 assert not pruned.weight.is_leaf
 prune.remove(pruned, "weight")
 assert pruned.weight.is_leaf
-copy.deepcopy(pruned)
+twin = copy.deepcopy(pruned)
 
 # %%
 # After create_graph=True
@@ -230,10 +233,14 @@ def not_copied(model):
     return found
 
 
+# %%
+# The name is the way from the model to the value, and after it stands the operation that
+# made it. Without the value, the copy works.
+
 outer = torch.nn.Sequential(model)
 outer(torch.ones(1, 1))
 print(not_copied(outer))
 assert not_copied(outer) == ["0.last: AddmmBackward0"]
 model.last = None
 assert not_copied(outer) == []
-copy.deepcopy(outer)
+twin = copy.deepcopy(outer)

@@ -97,8 +97,8 @@ assert not normal.sample().requires_grad
 assert normal.rsample().requires_grad
 
 # %%
-# ``sample`` is cut off. ``torch.normal`` says that it requires a gradient, and what
-# arrives is 0:
+# ``sample`` is cut off. ``torch.normal`` says that it requires a gradient. That does
+# not mean that the right one comes back: the slope by ``mu`` should be 1.
 
 drawn = torch.normal(mu, torch.tensor(1.0))
 assert drawn.requires_grad

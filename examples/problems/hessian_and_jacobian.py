@@ -10,11 +10,11 @@ You will be able to get a whole Jacobian or Hessian, or only its product with a 
 
 How it shows:
 
-- "grad can be implicitly created only for scalar outputs", and with ``sum()`` one row comes back, not a matrix.
+- "grad can be implicitly created only for scalar outputs": with ``sum()`` one row comes back, not a matrix.
 - A Python loop over the outputs, with ``retain_graph=True``, is the only way that works, and it is slow.
 - The Hessian of a model does not fit into memory, or a second ``grad`` gives one vector and no matrix.
 - Newton, conjugate gradients, the largest eigenvalue or influence functions need only Hessian times vector.
-- ``torch.func.grad`` stops: "Expected f(*args) to return a scalar Tensor".
+- ``torch.func.grad`` stops, since the function does not return a scalar tensor.
 - The Jacobian of a batch has four dimensions and is nearly all zeros.
 
 Know first: ``why_a_scalar``, ``backward_with_weights``.

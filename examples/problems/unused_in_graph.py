@@ -121,7 +121,7 @@ assert torch.autograd.grad(slope, a, allow_unused=True) == (None,)
 # In DistributedDataParallel (DDP)
 # --------------------------------
 #
-# Here is a model with a layer that ``forward`` forgets. Alone it trains without an error,
+# Here is a model with a layer that ``forward`` forgets. Alone it runs without an error,
 # and the forgotten layer gets no gradient.
 
 
@@ -140,7 +140,7 @@ model(torch.ones(1, 1)).sum().backward()
 assert model.forgotten.weight.grad is None
 
 # %%
-# DDP waits for the gradient of every parameter, to exchange it with the other
+# DDP waits for the gradient of each trainable parameter, to exchange it with the other
 # processes. One process on the CPU is enough to see this. It talks to itself, over the
 # loopback interface of the computer, and meets itself in a file.
 
@@ -174,9 +174,9 @@ print("awaited:", awaited)
 # The numbers count the parameters. This gives their names:
 
 names = [name for name, _ in parallel.module.named_parameters()]
-unused = [names[int(number)] for number in awaited.split()]
-print(unused)
-assert unused == ["forgotten.weight", "forgotten.bias"]
+late = [names[int(number)] for number in awaited.split()]
+print(late)
+assert late == ["forgotten.weight", "forgotten.bias"]
 
 # %%
 # Remove the layer, use it, or freeze it: DDP waits for no frozen parameter. If which
@@ -239,6 +239,9 @@ def is_used(tensor, output):
         waiting.extend(following for following, _ in node.next_functions)
     return False
 
+
+# %%
+# ``x`` and a value on the way from ``x`` to ``y`` are used; a new view of ``x`` is not.
 
 doubled = 2 * x
 y = doubled.sum()
