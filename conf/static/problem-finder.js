@@ -119,7 +119,7 @@ const ProblemFinder = (() => {
           weights.set(term, (weights.get(term) ?? 0) + weight * (1 + Math.log(count)));
         }
       }
-      const length = weights.values().reduce((sum, weight) => sum + weight, 0);
+      const length = [...weights.values()].reduce((sum, weight) => sum + weight, 0);
       return { page, weights, length, passages: [...passages.values()] };
     });
     const usual = pages.reduce((sum, { length }) => sum + length, 0) / pages.length;
