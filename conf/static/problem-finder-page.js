@@ -5,7 +5,9 @@
   const PAUSE = 150;
   // A link has to stay short; a message says enough in this many characters.
   const LINKED = 1_500;
-  const FIELD = { title: "Its title", symptoms: "Symptom", messages: "Message", outputs: "It prints" };
+  const FIELD = {
+    messages: "Message", symptoms: "Symptom", outputs: "It prints", headings: "Section", prose: "It says",
+  };
 
   const place = document.querySelector(".problem-finder");
   if (!place) {
@@ -36,11 +38,11 @@
     title.href = page.url;
     title.textContent = page.title;
     found.append(title);
-    if (why && why.field !== "title") {
+    if (why) {
       const line = document.createElement("p");
       const kind = document.createElement("span");
       kind.textContent = `${FIELD[why.field]}: `;
-      const words = document.createElement(why.field === "symptoms" ? "span" : "code");
+      const words = document.createElement(["messages", "outputs"].includes(why.field) ? "code" : "span");
       words.textContent = excerpt(why.text);
       line.append(kind, words);
       found.append(line);

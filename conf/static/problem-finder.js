@@ -5,17 +5,22 @@
 // -- Ranking: plain functions --------------------------------------------------------------------
 //
 // A page counts for the words and the pairs of neighbouring words that it shares with what was
-// pasted: the rarer among the pages, the more (as in BM25). On top of that comes its one passage, a
-// message above all, that agrees best. Messages and pasted text go through the same `words`, which
+// pasted: the rarer among the pages, the more (as in BM25). A word that many pages mention and few
+// have in their title or symptoms is rare as well. On top of that comes the one passage of the page
+// that agrees best. Messages and pasted text go through the same `words`, which
 // drops what varies: numbers, shapes, paths, addresses, punctuation.
 const ProblemFinder = (() => {
   // How much a word counts by where it stands on the page, and how much a passage.
-  const FIELDS = { title: 4, symptoms: 3, messages: 2.5, headings: 2, outputs: 1, prose: 1, code: 0.5 };
-  const PASSAGES = { messages: 0.6, title: 0.6, symptoms: 0.5, outputs: 0.4 };
+  const FIELDS = { title: 7, symptoms: 4, messages: 2.5, headings: 2, outputs: 1, prose: 1.5, code: 0.5 };
+  const PASSAGES = { title: 1.5, messages: 0.4, symptoms: 0.4, outputs: 0.4, headings: 0.3, prose: 0.4 };
   // As in BM25: how soon more of the same word counts little, and how much a long page has to pay.
-  const SATURATION = 2;
-  const LENGTH = 0.75;
-  const PAIR = 0.45;
+  const SATURATION = 2.5;
+  const LENGTH = 1;
+  const PAIR = 0.4;
+  // How much more the operation counts that a message names: "Function 'SvdBackward0' returned nan".
+  const NODE = 4;
+  // How much less it counts when a word only stands in the running text.
+  const POWER = 1.4;
   // Of a longer text: the start, and the end, where a traceback has its message.
   const START = 4_000;
   const END = 20_000;
@@ -33,7 +38,7 @@ const ProblemFinder = (() => {
     color: "colour", cuda: "gpu", ddp: "distributed data parallel", grad: "gradient",
     grads: "gradient", gru: "recurrent", huge: "large", hvp: "hessian vector product",
     infinite: "inf", infinity: "inf", lstm: "recurrent", nans: "nan", oom: "out memory",
-    param: "parameter", params: "parameter", rnn: "recurrent", twice: "second time",
+    param: "parameter", params: "parameter", rnn: "recurrent", twice: "second",
     used: "use", variable: "tensor", variables: "tensor", zeroes: "zero",
   };
 
@@ -123,10 +128,16 @@ const ProblemFinder = (() => {
       return { page, weights, length, passages: [...passages.values()] };
     });
     const usual = pages.reduce((sum, { length }) => sum + length, 0) / pages.length;
+    const most = new Map();
+    for (const { weights } of pages) {
+      for (const [term, weight] of weights) {
+        most.set(term, Math.max(most.get(term) ?? 0, weight));
+      }
+    }
     const holders = new Map();
     for (const { weights } of pages) {
-      for (const term of weights.keys()) {
-        holders.set(term, (holders.get(term) ?? 0) + 1);
+      for (const [term, weight] of weights) {
+        holders.set(term, (holders.get(term) ?? 0) + (weight / most.get(term)));
       }
     }
     const rarity = new Map();
@@ -145,6 +156,7 @@ const ProblemFinder = (() => {
     return prepared.get(index);
   }
 
+  const OPERATION = /\b([A-Z]\w*?)Backward\d?\b/g;
   const ANSI = /(?:\u001b|\u241b)?\[\d{1,3}(?:;\d{1,3})*m|\u001b\[[0-?]*[ -/]*[@-~]/g;
   const PREFIX = /^(?:\s|[|>│┃]|E\s{2,}|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,\d]*Z?\]?|\d\d:\d\d:\d\d[.,\d]*|\[[\w.:-]{1,20}\]:?|(?:INFO|DEBUG|WARNING|WARN|ERROR|CRITICAL|FATAL)\b[: -]*(?:[\w.]{1,30}:(?=\s[A-Za-z\[]))?)+/;
   const FRAME = /^(?:File ".*", line \d+|Traceback \(most recent|\S+\.py:\d+: (?:in |\w+Error$)|\S+\.py in )/;
@@ -207,6 +219,11 @@ const ProblemFinder = (() => {
           asked.set(term, Math.max(asked.get(term) ?? 0, weight));
         }
       }
+      for (const [, name] of text.matchAll(OPERATION)) {
+        for (const word of words(name).filter((word) => rarity.has(word))) {
+          asked.set(word, Math.max(asked.get(word) ?? 0, NODE * weight));
+        }
+      }
     }
     let possible = 0;
     for (const [term, weight] of asked) {
@@ -219,19 +236,21 @@ const ProblemFinder = (() => {
       let score = 0;
       for (const [term, weight] of asked) {
         const held = weights.get(term) ?? 0;
-        score += (weight * rarity.get(term) * held) / (held + saturation);
+        score += (weight * rarity.get(term) * held ** POWER) / (held ** POWER + saturation ** POWER);
       }
       let best = 0;
+      let nearest = 0;
       let why = null;
       for (const passage of passages) {
         const shared = passage.terms.reduce(
           (sum, term) => sum + (asked.get(term) ?? 0) * rarity.get(term),
           0,
         );
-        const agrees =
-          PASSAGES[passage.field] * shared * Math.max(shared / passage.total, shared / possible);
-        if (agrees > best) {
-          best = agrees;
+        const agrees = shared * Math.max(shared / passage.total, shared / possible);
+        best = Math.max(best, PASSAGES[passage.field] * agrees);
+        // The title is shown anyway.
+        if (passage.field !== "title" && agrees > nearest) {
+          nearest = agrees;
           why = { field: passage.field, text: passage.text };
         }
       }
