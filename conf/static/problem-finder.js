@@ -18,7 +18,7 @@ const ProblemFinder = (() => {
   const LENGTH = 1;
   const PAIR = 0.4;
   // How much more the operation counts that a message names: "Function 'SvdBackward0' returned nan".
-  const NODE = 4;
+  const NODE = 5;
   // How much less it counts when a word only stands in the running text.
   const POWER = 1.4;
   // Of a longer text: the start, and the end, where a traceback has its message.

@@ -13,7 +13,7 @@ How it shows:
 - ``p.grad = g`` stops: assigned grad has data of a different size, or of a different type.
 - A newer version says: attempting to assign a gradient of size ... to a tensor of size ...
 - ``param.grad = 0`` or a NumPy array gives a ``TypeError``: assigned grad expected to be a Tensor or None.
-- Averaged gradients of several workers or clients (federated learning, meta-learning) cannot be set before ``optimizer.step()``.
+- A gradient set by hand, or averaged over several workers or clients (federated learning, meta-learning), is refused before ``optimizer.step()``.
 - In mixed precision a ``float32`` gradient does not go into a ``float16`` or ``bfloat16`` weight; the message names ``grad_dtype``.
 
 Know first: ``first_gradient``, ``clearing_gradients``.

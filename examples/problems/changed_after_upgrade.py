@@ -13,7 +13,7 @@ How it shows:
 - After an update of torch the loss curve is another one, with the same code, data and seed.
 - Quantisation-aware training (QAT, fake quantisation with ``clamp`` and ``round``) diverges or stops learning with the new version.
 - Saved reference gradients no longer match: a regression test fails on two machines with different versions.
-- The infinity norm (``torch.norm`` with ``p=inf``) of a vector with several maxima has another gradient than in an old paper's code.
+- The gradient of a maximum norm (``torch.norm`` with ``p=inf``) with ties, several equal maxima, is not that of an old paper's code.
 - A NaN, an error or a warning is new, or has gone, since the upgrade or a downgrade.
 - Code that worked in an old release reads ``None`` after ``zero_grad()``.
 

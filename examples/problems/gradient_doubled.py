@@ -10,11 +10,11 @@ You will be able to say which backward passes and which uses of a weight are add
 
 How it shows:
 
-- The gradient is too large: two or three times what you computed by hand, and it grows again when you run the notebook cell again.
+- The gradient is too large: twice or three times what you computed by hand, and it grows again when you run the notebook cell again.
 - ``weight.grad`` keeps increasing in the training loop; the loss falls at first, then it explodes or oscillates.
 - Two losses (multi-task, GAN, actor and critic) with a ``backward()`` each: the second one seems to contain the first one.
 - Gradient accumulation over several mini-batches does not match one large batch.
-- A shared Parameter (tied embedding and output layer, Siamese network) gets a larger gradient than each of its uses gives.
+- One weight that two layers share (tied embedding and output layer, Siamese network) gets a larger gradient than each of its uses gives.
 - A copy of ``.grad`` that you kept changes its numbers by itself.
 
 Know first: ``backward_adds``. ``why_it_adds`` tells what it is good for.
@@ -136,8 +136,8 @@ torch.testing.assert_close(w.grad, 2 * w.detach() * x)
 torch.testing.assert_close(one_use, torch.tensor(6.0))
 
 # %%
-# Tied layers share one Parameter object. It is counted once, it has one
-# ``.grad``, and ``step()`` moves it once. The layers stay tied.
+# Tied layers share one Parameter object. ``parameters()`` yields it once, it has one
+# ``.grad``, and ``step()`` updates it once. The layers stay tied.
 
 a, b = (torch.nn.Linear(1, 1, bias=False) for _ in range(2))
 b.weight = a.weight

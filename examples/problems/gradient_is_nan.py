@@ -13,7 +13,7 @@ How it shows:
 - The loss is an ordinary number, and after one ``optimizer.step()`` all weights are ``nan``; then the loss is ``nan`` too.
 - A triplet, contrastive or Siamese loss, or an RMSE loss written with ``sqrt``, explodes when a distance or an error is exactly zero.
 - ``acos`` (arccos) of a cosine similarity gives ``inf`` or ``nan`` when two vectors are equal: angles, rotations, geodesic loss.
-- The standard deviation ``std`` or the ``norm`` of equal or zero values, for example a dead or constant channel, has a NaN gradient.
+- The slope of a ``norm`` at the zero vector, or of the standard deviation ``std`` of equal values (a dead or constant channel), is NaN.
 - ``detect_anomaly`` says that a function "returned nan values" and shows a line that looks harmless, or it reports nothing at all.
 - A gradient penalty (WGAN-GP) or a Hessian is NaN, while the first derivative is fine.
 

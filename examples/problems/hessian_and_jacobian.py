@@ -12,10 +12,10 @@ How it shows:
 
 - "grad can be implicitly created only for scalar outputs": with ``sum()`` one row comes back, not a matrix.
 - A Python loop over the outputs, with ``retain_graph=True``, is the only way that works, and it is slow.
-- The Hessian of a model does not fit into memory, or a second ``grad`` gives one vector and no matrix.
-- Newton, conjugate gradients, the largest eigenvalue or influence functions need only Hessian times vector.
+- Building the Hessian of a model does not fit into memory, or a second ``grad`` gives one vector and no matrix.
+- Newton, conjugate gradients, the largest eigenvalue or influence functions need only Hessian-vector products (``hvp``).
 - ``torch.func.grad`` stops, since the function does not return a scalar tensor.
-- The Jacobian of a batch has four dimensions and is nearly all zeros.
+- ``jacobian``, ``jacrev`` or ``jacfwd``: which one, and the Jacobian of a batch has four dimensions and is nearly all zeros.
 
 Know first: ``why_a_scalar``, ``backward_with_weights``.
 """
@@ -144,8 +144,8 @@ other = torch.autograd.functional.hessian(g, point)
 torch.testing.assert_close(other, hessian)
 
 # %%
-# Only Hessian times vector
-# -------------------------
+# Only a Hessian-vector product
+# -----------------------------
 #
 # The product :math:`H v` is the derivative of the number :math:`\nabla g \cdot v`.
 # One backward records the gradient, a second one gives the product. :math:`H` is

@@ -3,18 +3,18 @@
 # dependencies = ["torch"]
 # ///
 """
-autograd.Function: an incorrect number of gradients
-===================================================
+A custom autograd.Function fails, or is wrong
+=============================================
 
 You will be able to write a Function with its own backward, and to find out why it fails, is not called, or is wrong.
 
 How it shows:
 
 - A custom ``torch.autograd.Function`` stops in ``backward()``: it returned an incorrect number of gradients.
-- It returned an invalid gradient at index 0, of another shape than the input.
+- "returned an invalid gradient at index 0": what your ``backward`` returns has another shape than the input.
 - A gradient reversal layer (GRL, domain adaptation) has no effect: ``backward`` of the ``nn.Module`` is never called.
 - The output of a custom layer that returns its input is a view and cannot be modified in place.
-- The gradient of a custom activation is right, but a gradient penalty, Hessian or double backward is silently wrong.
+- The gradient of a custom activation is right, but a gradient penalty, Hessian or double backward is silently wrong, or refused by ``once_differentiable``.
 - ``gradcheck`` passes for a Function that saves intermediate results on ``ctx``, and ``gradgradcheck`` fails.
 
 Know first: ``step_through_backward``.
