@@ -125,6 +125,12 @@ class TestIndex:
         assert data["pages"][0]["url"] == "lessons/problems/a.html"
         assert data["pages"][0]["messages"] == SAID["lessons/problems/a"]
 
+    def test_a_heading_of_many_pages_says_nothing_of_one(self, page):
+        other = page | {"headings": [*page["headings"], "With dropout"]}
+        said = {"lessons/problems/a": [], "lessons/problems/b": []}
+        data = index({"lessons/problems/a": page, "lessons/problems/b": other}, said)
+        assert [page["headings"] for page in data["pages"]] == [[], ["With dropout"]]
+
     def test_the_list_says_all(self, page):
         made = listing({"lessons/problems/a": page}, SAID, "../{}".format)
         link = next(made.findall(nodes.reference))

@@ -52,7 +52,9 @@ def test_a_page_says_how_it_shows(site, name):
     (known,) = (p for p in index(site)["pages"] if p["url"] == f"lessons/problems/{name}.html")
     assert 2 <= len(known["symptoms"]) <= 6
     assert len(known["title"]) <= 60
-    assert {"Why", "The fix"} <= set(known["headings"])
+    headings = {h.get_text().rstrip("#¶") for h in page(site / known["url"]).select("h2")}
+    assert {"Why", "The fix", "Find the line in your own code"} <= headings
+    assert not {"Why", "The fix"} & set(known["headings"])
     assert known["outputs"]
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -137,9 +138,16 @@ def _texts_of(answer: dict[str, Any]) -> list[str]:
 
 def index(pages: dict[str, dict], said: dict[str, list[dict[str, str]]]) -> dict[str, Any]:
     """The finder's data: the pages (by address without ".html") and the messages of each."""
+    # "Why" and "The fix" stand on every page, and say nothing of one.
+    usual = Counter(heading for page in pages.values() for heading in set(page["headings"]))
     return {
         "pages": [
-            {"url": f"{docname}.html", **page, "messages": said[docname]}
+            {
+                "url": f"{docname}.html",
+                **page,
+                "headings": [heading for heading in page["headings"] if usual[heading] == 1],
+                "messages": said[docname],
+            }
             for docname, page in pages.items()
         ]
     }

@@ -160,7 +160,7 @@ const ProblemFinder = (() => {
   const ANSI = /(?:\u001b|\u241b)?\[\d{1,3}(?:;\d{1,3})*m|\u001b\[[0-?]*[ -/]*[@-~]/g;
   const PREFIX = /^(?:\s|[|>│┃]|E\s{2,}|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,\d]*Z?\]?|\d\d:\d\d:\d\d[.,\d]*|\[[\w.:-]{1,20}\]:?|(?:INFO|DEBUG|WARNING|WARN|ERROR|CRITICAL|FATAL)\b[: -]*(?:[\w.]{1,30}:(?=\s[A-Za-z\[]))?)+/;
   const FRAME = /^(?:File ".*", line \d+|Traceback \(most recent|\S+\.py:\d+: (?:in |\w+Error$)|\S+\.py in )/;
-  const CODE = /^(?:-+>|\d+ )/;
+  const CODE = /^(?:-+>|\d+ |>>>|In ?\[\d+\]:|Out\[\d+\]:)/;
   const MARKS = /^[~^\s]*$/;
   const ERROR = /(?:^|\s)(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|NotFound|Interrupt):/;
 
