@@ -192,6 +192,19 @@ class TestPrediction:
         assert section[1]["question"] == "which number?"
         assert section[1].astext() == "28.0"
 
+    def test_the_proof_goes_under_the_cover(self):
+        code = "y = 28\n# Predict first: which number?\nprint(y)\nassert y == 28\ny += 1"
+        section = self.document(code)
+        assert wrap_predictions(section) == []
+        assert section[0].astext() == section[0].rawsource == code.partition("\nassert")[0]
+        assert [part.astext() for part in section[1]] == ["28.0", "assert y == 28\ny += 1"]
+
+    def test_what_is_proven_before_the_question_stays(self):
+        code = "assert x == 2\n# Predict first: which number?\nprint(y)"
+        section = self.document(code)
+        wrap_predictions(section)
+        assert section[0].astext() == code
+
     def test_leaves_other_outputs_alone(self):
         section = self.document("# predict nothing\nprint(y)")
         wrap_predictions(section)

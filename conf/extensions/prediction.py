@@ -6,7 +6,8 @@ A lesson marks one with an ordinary comment in the block that prints it::
     print(y.item())
 
 The page then wraps the output in ``<div class="prediction" data-question="...">``, which
-``prediction.js`` covers until the reader has answered. The answer is the live output. The
+``prediction.js`` covers until the reader has answered. The answer is the live output. The lines
+that prove it come after the print and would give it away, so they go under the cover too. The
 script, the notebook, print and a page without JavaScript show the output at once.
 """
 
@@ -20,6 +21,8 @@ logger = logging.getLogger(__name__)
 
 MARK = re.compile(r"^# Predict first: (?P<question>.+)$", re.MULTILINE)
 OUTPUT_CLASS = "sphx-glr-script-out"
+# The first line of a proof, as lessons write them.
+PROOF = re.compile(r"^(?:assert |torch\.testing\.assert_)", re.MULTILINE)
 
 
 class prediction(nodes.General, nodes.Element):  # noqa: N801 -- docutils names nodes so
@@ -56,7 +59,22 @@ def wrap_predictions(doctree: nodes.document) -> list[nodes.Node]:
         wrapper = prediction(question=mark["question"])
         output.replace_self(wrapper)
         wrapper.append(output)
+        if proof := _cut_off_proof(block, mark.end()):
+            wrapper.append(proof)
     return refused
+
+
+def _cut_off_proof(block: nodes.literal_block, start: int) -> nodes.literal_block | None:
+    """Take the lines from the first proof after ``start`` on out of a block of code."""
+    code = block.astext()
+    if not (found := PROOF.search(code, start)):
+        return None
+    proof = block.copy()
+    # Sphinx highlights a block only where its raw source is its text.
+    for part, text in ((block, code[: found.start()]), (proof, code[found.start() :])):
+        part.rawsource = text.rstrip("\n")
+        part[:] = [nodes.Text(part.rawsource)]
+    return proof
 
 
 def _output_after(block: nodes.literal_block) -> nodes.Element | None:

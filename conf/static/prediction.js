@@ -9,8 +9,9 @@
   };
 
   const cover = (prediction, index) => {
-    const output = prediction.firstElementChild;
-    const answer = output.textContent.trim();
+    // The output, and the lines that prove it.
+    const covered = [...prediction.children];
+    const answer = covered[0].textContent.trim();
     const id = `prediction-${index}`;
     const input = make("input", { type: "text", id, autocomplete: "off", spellcheck: false });
     const check = make("button", { type: "submit", textContent: "Check" });
@@ -27,7 +28,7 @@
     input.setAttribute("autocapitalize", "off");
 
     const uncover = () => {
-      output.hidden = false;
+      for (const part of covered) part.hidden = false;
       reveal.hidden = true;
     };
     form.addEventListener("submit", (event) => {
@@ -46,7 +47,7 @@
       input.focus();
     });
 
-    output.hidden = true;
+    for (const part of covered) part.hidden = true;
     prediction.prepend(form, verdict, said);
     prediction.dataset.ready = "";
   };
