@@ -6,7 +6,7 @@
 Assigning .grad of a different size or type is refused
 ======================================================
 
-You will be able to put a gradient of your own into ``.grad``, and to see when its size, type or container does not fit.
+You will be able to put a gradient of your own into ``.grad``, and to see when its size or its type does not fit.
 
 How it shows:
 
@@ -37,9 +37,9 @@ else:
 # Why
 # ---
 #
-# A gradient has one number for each number of its tensor. PyTorch checks the size in
-# the assignment, and does not broadcast: ``[1, 4]`` is not ``[4]``, and one number is
-# not taken for all four. It checks the type as well:
+# A gradient has one number for each number of its tensor. PyTorch checks the size when
+# you assign, and does not broadcast: ``[1, 4]`` is not ``[4]``, and one number is not
+# used for all four. It checks the type as well:
 
 for wrong in (torch.tensor(1.0), torch.ones(4, dtype=torch.float64)):
     try:
@@ -58,16 +58,16 @@ for wrong in (0, torch.ones(4).numpy()):
     except TypeError as error:
         print("TypeError:", error)
     else:
-        raise AssertionError("something else than a tensor was accepted")
+        raise AssertionError("no tensor, and it was accepted")
 assert p.grad is None
 
 # %%
 # The fix
 # -------
 #
-# First ask where the other size comes from: a transposed matrix, or a sum over the
-# wrong dimension, must be repaired there. If the numbers are right and in the right
-# order, give them the size, the type and the device of ``p``:
+# First ask where the other size comes from. If it is a transposed matrix, or a sum over
+# the wrong dimension, repair it there. If the numbers are right and in the right order,
+# give them the size, the type and the device of ``p``:
 
 
 def as_gradient_of(p, numbers):
@@ -86,17 +86,18 @@ assert as_gradient_of(torch.empty(4, device="meta"), [1, 2, 3, 4]).is_meta
 torch.optim.SGD([p], lr=1.0).step()
 # Predict first: which number is p[3] now?
 print(p[3].item())
-torch.testing.assert_close(p[3].item(), -4.0)
 
 # %%
-# To clear a gradient, assign ``None`` and not 0:
+# It was 0, and the optimizer subtracts the gradient. To clear a gradient, assign
+# ``None`` and not 0:
 
+torch.testing.assert_close(p[3].item(), -4.0)
 p.grad = None
 assert p.grad is None
 
 # %%
-# The assigned tensor is not copied. The next backward may add to it in place: two
-# parameters must not share one, so ``clone`` it if you need it again.
+# The assigned tensor is not copied, and here the next backward adds to it in place. So
+# ``clone`` it if you need it again, or if another parameter gets the same one.
 
 g = torch.ones(4)
 p.grad = g
@@ -118,41 +119,20 @@ p.grad = torch.ones(2)
 assert p.grad.dtype == torch.float32 and p.dtype == torch.bfloat16
 
 # %%
-# Use it only if all that reads the gradient can work with two types. ``p.grad.to(p)``
-# is the way without it.
+# Do this only if everything that reads the gradient, as the optimizer, can work with two
+# types. Without it, convert the gradient with ``to``:
 
 p = torch.nn.Parameter(torch.zeros(2, dtype=torch.bfloat16))
 p.grad = torch.ones(2).to(p)
 assert p.grad.dtype == torch.bfloat16
 
 # %%
-# After the weight got another size
-# ---------------------------------
-#
-# You may put other numbers into ``p.data``, as when a layer is pruned. The old gradient
-# keeps the old size, and then backward fails:
-
-p = torch.nn.Parameter(torch.zeros(2))
-p.grad = torch.ones(2)
-p.data = torch.zeros(3)
-try:
-    p.sum().backward()
-except RuntimeError as error:
-    print(error)
-else:
-    raise AssertionError("gradients of two sizes were added")
-
-p.grad = None
-p.sum().backward()
-torch.testing.assert_close(p.grad, torch.ones(3))
-
-# %%
 # The popular fix that does not work
 # ----------------------------------
 #
-# ``p.grad.copy_(g)`` or ``p.grad[:] = g`` is accepted for more sizes, since both
-# broadcast. Here are the gradients of two samples for two weights. Their sum over the
-# samples is ``[4, 6]``. Someone forgot ``dim=0``:
+# ``p.grad.copy_(g)`` and ``p.grad[:] = g`` take more sizes, since both broadcast. Here are
+# the gradients of two samples for two weights. Their sum over the samples is ``[4, 6]``.
+# Someone forgot ``dim=0``:
 
 samples = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
 p = torch.nn.Parameter(torch.zeros(2))
@@ -183,8 +163,8 @@ torch.optim.SGD([p], lr=1.0).step()
 torch.testing.assert_close(p.tolist(), [-10.0, -10.0])
 
 # %%
-# ``reshape`` makes any size fit that has the right count. For a transposed matrix it
-# mixes up the numbers:
+# ``reshape`` makes each size fit that has as many numbers. For a transposed matrix it puts
+# them into the wrong places. Use ``T`` there:
 
 grad = torch.tensor([[1.0, 2, 3], [4, 5, 6]])
 matrix = torch.nn.Parameter(torch.zeros(3, 2))

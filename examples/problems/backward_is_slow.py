@@ -58,8 +58,8 @@ assert len(graph_of(state)) == 100 + 1
 # ---
 #
 # ``backward`` visits every node behind the value once: here the products of all
-# steps so far, and the one node of the leaf ``w``. Step 100 does the work of 100
-# steps. To see it, count the visits:
+# steps so far, and the one node of the leaf ``w``. So step 100 does the work of 100
+# steps again. Count the visits:
 
 visits = []
 nodes = graph_of(state)
@@ -73,9 +73,8 @@ assert len(visits) == len(nodes) == 101
 # The fix
 # -------
 #
-# Decide how far back a gradient has to go, and ``detach`` there. Detach in every
-# step if each one counts for itself, or in every tenth (truncated backpropagation
-# through time):
+# Decide how far back a gradient has to go, and ``detach`` the state there: in every
+# step, or in every tenth one, as here (truncated backpropagation through time).
 
 state = torch.tensor(1.0)
 sizes = []
@@ -84,16 +83,20 @@ for step in range(100):
         state = state.detach()
     state = state * w
     sizes.append(len(graph_of(state)))
-# Predict first: how many nodes has the largest graph?
+# Predict first: how many nodes does the largest graph have?
 print(max(sizes))
 assert max(sizes) == 10 + 1
 
 # %%
-# This is a decision about the result too: the slope of :math:`w^{10}` at 1, which is
-# 10, in place of that of :math:`w^{100}`. Where you need the gradient of all steps,
-# call ``backward`` once, after the last one.
+# This changes the gradient too: you get the slope of :math:`w^{10}` at 1, which is
+# 10, and not that of :math:`w^{100}`, which is 100. If you need the gradient through
+# all steps, do not detach, and call ``backward`` once, after the last step.
 
 torch.testing.assert_close(torch.autograd.grad(state, w)[0].item(), 10.0)
+state = torch.tensor(1.0)
+for _ in range(100):
+    state = state * w
+torch.testing.assert_close(torch.autograd.grad(state, w)[0].item(), 100.0)
 
 # %%
 # A Python loop over elements
@@ -117,19 +120,17 @@ torch.testing.assert_close(slow, fast)
 # A very deep graph
 # -----------------
 #
-# A deep graph takes long, but it is no error, and there is no stack overflow:
-# ``backward`` works with 50000 operations in a row. A marker hangs as a hook on the
-# first operation, to see when that node is freed.
+# A deep graph takes time, but there is no stack overflow: ``backward`` works with
+# 50000 operations in a row. The first one gets a hook. It lives as long as its node,
+# so it shows when that node is freed.
 
 
-class Marker:
-    def __call__(self, gradient):
-        return None
+def marker(gradient):
+    return None
 
 
 x = torch.tensor(1.0, requires_grad=True)
 y = x + 1
-marker = Marker()
 y.register_hook(marker)
 seen = weakref.ref(marker)
 del marker
@@ -140,7 +141,7 @@ print(x.grad.item())
 torch.testing.assert_close(x.grad.item(), 1.0)
 
 # %%
-# With the last name of the graph all nodes go, down to the first.
+# ``del y`` frees all nodes, down to the first one, also without a stack overflow.
 
 assert seen() is not None
 del y
@@ -150,8 +151,8 @@ assert seen() is None
 # The popular fix that does not work
 # ----------------------------------
 #
-# Checkpointing is often proposed for long sequences. It is made to save memory, and
-# its price is time: ``backward`` has to run the forward function once more.
+# Checkpointing is often proposed for long sequences. It saves memory, and that costs
+# time: ``backward`` has to run the forward function once more.
 
 calls = []
 
@@ -169,9 +170,9 @@ print(len(calls), "forward runs")
 assert len(calls) == 2
 
 # %%
-# Another one is ``retain_graph=True`` in place of ``detach``. Without either, the
-# second step fails; with it, the graphs grow as in the first program.
-# ``backward_twice`` has more about this error.
+# Another one is ``retain_graph=True`` in place of ``detach``. Without both, the second
+# step fails (``backward_twice``). ``retain_graph=True`` ends that error, and the
+# graphs grow, as in the first program.
 
 state = torch.tensor(1.0) * w
 state.backward()
@@ -188,9 +189,9 @@ assert len(graph_of(state)) == 2 + 1
 # Find the line in your own code
 # ------------------------------
 #
-# Print the size of the graph in each step, before ``backward``. If it grows, a value
-# of an earlier step takes part. If it is large from the start, the names of the
-# nodes show which loop made them.
+# Print ``len(graph_of(loss))`` in each step, before ``backward``. If it grows, a value
+# of an earlier step takes part. If it is large from the start, the most frequent
+# names show which loop made it so.
 
 
 def most_frequent(loss, count=3):
@@ -203,7 +204,7 @@ print(most_frequent(by_element))
 assert "SelectBackward0" in most_frequent(by_element)
 
 # %%
-# ``SelectBackward0`` is ``x[element]``. Also ask whether anomaly mode was left on
+# ``SelectBackward0`` is ``x[element]``. Also check that anomaly mode was not left on
 # after a search for an error. It stores a traceback with every operation.
 
 assert not torch.is_anomaly_enabled()

@@ -6,7 +6,7 @@
 Grad can be implicitly created only for scalar outputs
 ======================================================
 
-You will be able to say what backward shall do with many outputs, and to give it a ``gradient`` argument of the right shape.
+You will be able to say what backward should do with many outputs, and to give it a ``gradient`` argument of the right shape.
 
 How it shows:
 
@@ -40,9 +40,9 @@ else:
 # ---
 #
 # Each of the three outputs has a slope by each of the three inputs: nine numbers.
-# ``x.grad`` has room for three. So each output needs a weight, with which its slopes
-# are added to those of the others. For a single number PyTorch takes the
-# weight 1; for more it does not guess.
+# ``x.grad`` has room for three. So the slopes of the outputs must be added, and you
+# have to say with which weight each one counts. For a single number PyTorch takes
+# the weight 1; for more it does not guess.
 
 (implied,) = torch.autograd.grad((x**2).sum(), x)
 total = (x**2).sum()
@@ -60,8 +60,8 @@ torch.testing.assert_close(one.grad, torch.tensor([[6.0]]))
 # The fix
 # -------
 #
-# Make one number of the outputs. The usual choices are the sum and the mean. The mean
-# of ``n`` outputs gives gradients that are ``n`` times smaller.
+# Reduce the outputs to one number. The usual choices are the sum and the mean. The mean
+# of ``n`` outputs gives gradients that are ``n`` times smaller; here ``n`` is 2.
 
 samples = torch.tensor([4.0, 6.0])
 w = torch.tensor(1.0, requires_grad=True)
@@ -87,6 +87,10 @@ v = torch.tensor([1.0, 10.0, 100.0])
 (x**2).backward(v)
 # Predict first: which three numbers are in x.grad?
 print(x.grad.tolist())
+
+# %%
+# It is the gradient of that sum:
+
 (of_sum,) = torch.autograd.grad((v * x**2).sum(), x)
 torch.testing.assert_close(x.grad, of_sum)
 
@@ -98,9 +102,9 @@ print(jacobian)
 torch.testing.assert_close(x.grad, v @ jacobian)
 
 # %%
-# In a tutorial, ``v`` may be any numbers. In a program they come from what
-# follows: ``v`` is the derivative of a later single number by ``y``. With this
-# ``v``, backward from ``y`` gives what backward from that number gives.
+# A tutorial takes any numbers for ``v``. In a program they come from what follows
+# ``y``: ``v`` is the derivative, by ``y``, of a later single number. With this ``v``,
+# backward from ``y`` gives the same as backward from that number.
 
 y = x**2
 later = (5 * y).sum()
@@ -137,8 +141,8 @@ torch.testing.assert_close(table.grad, torch.ones(2, 3))
 # A complex loss
 # --------------
 #
-# One complex number is two real ones, so it needs a choice, too. PyTorch 2.0 still
-# took it; 2.5 and later refuse it.
+# One complex number is two real ones, so you have to choose here, too. PyTorch 2.0
+# still took a complex loss; 2.5 and later refuse it.
 
 z = torch.tensor(3.0 + 4.0j, requires_grad=True)
 try:
@@ -159,7 +163,7 @@ torch.testing.assert_close(z.grad, torch.tensor(6.0 + 8.0j))
 # ----------------------------------
 #
 # ``y.backward(torch.ones_like(y))`` removes the error. It is the same as
-# ``y.sum().backward()``, so it is wrong where you meant the slope of each output.
+# ``y.sum().backward()``, so it is wrong if you wanted the slope of each output.
 # The outputs of ``softmax`` always add up to 1, and the slope of their sum is 0:
 
 x = torch.zeros(2, requires_grad=True)
@@ -180,8 +184,8 @@ torch.testing.assert_close(slopes, torch.tensor([0.25, -0.25]))
 # Find the line in your own code
 # ------------------------------
 #
-# Print the shape of each part of your loss, and the operation that made it. The
-# part that is no single number is to be reduced.
+# Print the shape of each part of your loss, and the operation that made it. Reduce
+# the part that is not a single number.
 
 target = torch.tensor([1.0, 2.0, 3.0])
 w = torch.ones(3, requires_grad=True)

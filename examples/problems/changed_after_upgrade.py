@@ -32,7 +32,7 @@ print("PyTorch", torch.__version__.partition("+")[0])
 # The shortest program that shows it
 # ----------------------------------
 #
-# The bound of the clamp is 7, and so is the input.
+# The input is exactly the upper bound of the ``clamp``, 7.
 
 
 def slope(f, point):
@@ -53,8 +53,8 @@ torch.testing.assert_close(
 # ---
 #
 # At its bound, ``clamp`` has a corner: the slope is 1 on one side and 0 on the other.
-# Autograd must choose, both choices are valid, and a new release may choose
-# anew. Away from the corner there is nothing to choose, and the releases agree:
+# PyTorch must choose one; both are valid, and PyTorch 2.14 chose the other. Away from
+# the corner there is nothing to choose, and the releases agree:
 
 torch.testing.assert_close(slope(lambda x: x.clamp(-8, 7), 6.5), 1.0)
 torch.testing.assert_close(slope(lambda x: x.clamp(-8, 7), 7.5), 0.0)
@@ -63,9 +63,9 @@ torch.testing.assert_close(slope(lambda x: x.clamp(-8, 7), 7.5), 0.0)
 # The fix
 # -------
 #
-# Write what shall happen at the corner. ``torch.where`` with a comparison gives the
-# same in all recorded releases. With ``>=`` and ``<=`` it is the choice of 2.13 and
-# older, with ``>`` and ``<`` that of 2.14 and later.
+# Write yourself what happens at the corner. ``torch.where`` with a comparison gives
+# the same in all recorded releases: with ``>=`` and ``<=`` as ``clamp`` up to 2.13, with
+# ``>`` and ``<`` as ``clamp`` from 2.14 on.
 
 
 def clamp_with_one(x, low, high):
@@ -87,9 +87,9 @@ for clamp, at_the_bound in ((clamp_with_one, 1.0), (clamp_with_zero, 0.0)):
 # In quantisation-aware training
 # ------------------------------
 #
-# Values are rounded to the levels from -8 to 7, with a straight-through gradient,
-# and then clamped. Here a corner is no rare case: rounding puts *every* value near
-# the last level exactly on the bound.
+# Values are rounded with a straight-through gradient (see ``gradient_cut``), and then
+# clamped to the levels from -8 to 7. Here the corner is no rare case: rounding puts
+# *every* value near the last level exactly on the bound.
 
 
 def quantise(x, clamp):
@@ -104,8 +104,8 @@ print(levels.tolist())
 assert levels[bounds].tolist() == [-8, 7, 7]
 
 # %%
-# Up to 2.13 all weights that round to a level learn. From 2.14 on, those of the
-# first and of the last level do not, without an error.
+# Up to 2.13 all weights that round to one of the levels get a gradient. From 2.14 on,
+# those at the first and at the last level get 0, without an error.
 
 
 def learns(clamp):
@@ -120,7 +120,7 @@ expected = inside if clamp_gives_one else inside * ~bounds
 torch.testing.assert_close(learns(torch.clamp), expected)
 
 # %%
-# ``clamp_with_one`` lets them learn in all recorded releases:
+# With ``clamp_with_one`` they get a gradient in all recorded releases:
 
 torch.testing.assert_close(learns(clamp_with_one), inside)
 torch.testing.assert_close(quantise(weights, clamp_with_one), levels)
@@ -129,8 +129,9 @@ torch.testing.assert_close(quantise(weights, clamp_with_one), levels)
 # In the largest absolute value
 # -----------------------------
 #
-# Two elements are largest here. Up to 1.6, each of them got the whole gradient,
-# ``[1, 0, -1]``. In 1.13 and later they share it.
+# The norm of order infinity is the largest absolute value, and here two elements
+# have it. In PyTorch 1.4 and 1.6 each of them gets the whole gradient, ``[1, 0, -1]``.
+# In 1.13 and later they share it equally.
 
 x = torch.tensor([9.0, 2.0, -9.0], requires_grad=True)
 largest = torch.norm(x, p=float("inf"))
@@ -140,8 +141,8 @@ print(x.grad[0].item())
 torch.testing.assert_close(x.grad, torch.tensor([0.5, 0.0, -0.5]))
 
 # %%
-# This was a repair, and not another choice. If 9 becomes 10 and -9 becomes -10, the
-# norm grows by 1. The shares foretell that; the old gradient foretells 2.
+# This was a repair: the old gradient was wrong. If 9 becomes 10 and -9 becomes -10,
+# the norm grows by 1. The new gradient predicts 1, the old one predicts 2.
 
 outward = torch.tensor([1.0, 0.0, -1.0])
 grown = torch.norm(x.detach() + outward, p=float("inf")) - largest.detach()
@@ -150,19 +151,11 @@ torch.testing.assert_close(x.grad @ outward, grown)
 torch.testing.assert_close(old @ outward, 2 * grown)
 
 # %%
-# For code that runs in old releases too, choose one element yourself:
-
-x.grad = None
-x[x.abs().argmax()].abs().backward()
-assert x.grad.count_nonzero() == 1
-torch.testing.assert_close(x.grad.abs().sum(), torch.tensor(1.0))
-
-# %%
 # After zero_grad
 # ---------------
 #
-# From 2.0 on, ``zero_grad()`` leaves ``None`` where older releases left zeros. What
-# follows from it: ``gradient_is_none``, ``weights_move_anyway``.
+# From 2.0 on, ``zero_grad()`` leaves ``None`` where older releases left zeros. For
+# what changes with it, see ``gradient_is_none`` and ``weights_move_anyway``.
 
 layer = torch.nn.Linear(1, 1)
 layer(torch.ones(1, 1)).sum().backward()
@@ -173,8 +166,7 @@ assert layer.weight.grad is None
 # The popular fix that does not work
 # ----------------------------------
 #
-# A fixed seed and more digits. The choice is neither random nor a matter of
-# rounding:
+# A fixed seed and float64. The choice is not random, and it is no rounding error:
 
 for seed, dtype in ((0, torch.float32), (1, torch.float64)):
     torch.manual_seed(seed)
@@ -183,14 +175,12 @@ for seed, dtype in ((0, torch.float32), (1, torch.float64)):
     assert bool(x.grad) == clamp_gives_one
 
 # %%
-# Nor does a larger tolerance in the test help: the two choices differ by 1.
-#
 # Find the line in your own code
 # ------------------------------
 #
-# Save the gradients of one step under the old release, with the same weights and
-# the same batch, and compare by name under the new one. Here ``io.BytesIO`` is the
-# file, and the other release is played by the other clamp.
+# Under the old release, save the gradients of one step. Under the new one, take the
+# same weights and the same batch, and compare by name. Here ``io.BytesIO`` stands for
+# the file, and another ``clamp`` for the other release.
 
 
 def gradients(clamp):
@@ -214,8 +204,8 @@ print(changed)
 assert changed == ["first"]
 
 # %%
-# In the forward run, the operation comes after the parameters whose gradient
-# changed. Count how many of its inputs lie exactly on a corner:
+# The operation that changed comes after these parameters in the forward run. Count
+# how many inputs of each ``clamp`` there are exactly on a corner:
 
 x = torch.tensor([2.0, 7.0])
 on_corner = (x == -8) | (x == 7)

@@ -44,13 +44,13 @@ else:
 # Why
 # ---
 #
-# "Created explicitly by the user" means a leaf. ``y`` is a result, and its ``grad_fn`` leads
-# into the graph. A *deep* copy would need a copy of that graph, and PyTorch copies no
-# graphs. A leaf has no ``grad_fn``. Its gradient is copied with it.
+# "Created explicitly by the user" means a leaf. ``y`` is a result, and its ``grad_fn``
+# leads into the graph. A *deep* copy would need a copy of that graph, and PyTorch does
+# not copy graphs. A leaf has no ``grad_fn``. It is copied together with its gradient:
 
 x.sum().backward()
 twin = copy.deepcopy(x)
-assert twin is not x and twin.is_leaf and y.grad_fn is not None
+assert twin is not x and twin.grad_fn is None and y.grad_fn is not None
 torch.testing.assert_close(twin.grad, x.grad)
 
 # %%
@@ -85,8 +85,8 @@ else:
 # The fix
 # -------
 #
-# Keep the numbers and not the graph: in ``forward`` write ``self.last = out.detach()``. For a
-# model that you cannot change, do it before the copy:
+# Keep the numbers and not the graph: in ``forward`` store ``self.layer(x).detach()`` on
+# ``self``. If you cannot change the model, detach before the copy:
 
 model.last = model.last.detach()
 twin = copy.deepcopy(model)
@@ -94,17 +94,20 @@ torch.testing.assert_close(twin.layer.weight, model.layer.weight)
 assert twin.layer.weight is not model.layer.weight
 
 # %%
-# If you need the gradient through the value, return it from ``forward``; do not
-# store it. A result is copied with ``clone``: with the graph, or without it.
+# To copy one result, use ``clone``. Here are two ways:
 
-kept, cut = y.clone(), y.detach().clone()
-# Predict first: do they require a gradient? Two answers: True or False
-print(kept.requires_grad, cut.requires_grad)
-assert kept.requires_grad and not cut.requires_grad
+first, second = y.clone(), y.detach().clone()
+# Predict first: do they require a gradient? Two words, each True or False
+print(first.requires_grad, second.requires_grad)
+
+# %%
+# ``clone`` alone keeps the way back to ``x``. After ``detach`` there is none.
+
+assert first.requires_grad and not second.requires_grad
 
 # %%
 # To store the best weights, you need no copy of the model. The ``state_dict`` holds
-# detached parameters, and no ``last``:
+# detached parameters, and not ``last``:
 
 model(torch.ones(1, 1))
 best = copy.deepcopy(model.state_dict())
@@ -118,53 +121,46 @@ torch.testing.assert_close(model.layer.weight.detach(), best["layer.weight"])
 # With weight_norm, spectral_norm or pruning
 # ------------------------------------------
 #
-# The old ``weight_norm`` of ``nn.utils`` computes the attribute ``weight`` from two other
-# parameters. So ``weight`` is a result, kept on the layer, before any forward.
+# The old ``weight_norm`` and ``spectral_norm`` of ``nn.utils``, and pruning, compute the
+# attribute ``weight`` from other tensors. So ``weight`` is a result, kept on the layer.
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", FutureWarning)
-    old = torch.nn.utils.weight_norm(torch.nn.Linear(1, 1))
-try:
-    copy.deepcopy(old)
-except RuntimeError:
-    print("weight made by", old.weight.grad_fn.name())
-else:
-    raise AssertionError("the weight is a leaf")
-
-# %%
-# The form in ``nn.utils.parametrizations`` keeps no weight. It computes one each time
-# you ask.
-
-new = parametrizations.weight_norm(torch.nn.Linear(1, 1))
-assert new.weight is not new.weight
-twin = copy.deepcopy(new)
-torch.testing.assert_close(twin.weight, new.weight)
-
-# %%
-# It is the same with ``spectral_norm``, here after a forward pass:
-
-old = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 2))
-new = parametrizations.spectral_norm(torch.nn.Linear(2, 2))
-old(torch.ones(1, 2)), new(torch.ones(1, 2))
-assert not old.weight.is_leaf
-twin = copy.deepcopy(new)
-
-# %%
-# A pruned layer keeps a result as well. ``prune.remove`` makes it a parameter again.
-
+    normed = torch.nn.utils.weight_norm(torch.nn.Linear(2, 1))
+spectral = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 1))
+spectral(torch.ones(1, 2))
 pruned = torch.nn.Linear(2, 1)
 prune.l1_unstructured(pruned, "weight", amount=1)
-assert not pruned.weight.is_leaf
+
+# %%
+# All three are refused:
+
+for layer in (normed, spectral, pruned):
+    try:
+        copy.deepcopy(layer)
+    except RuntimeError:
+        print("weight made by", layer.weight.grad_fn.name())
+    else:
+        raise AssertionError("the weight is a leaf")
+
+# %%
+# The forms in ``nn.utils.parametrizations`` keep no weight. They compute one each time
+# you ask. After pruning, ``prune.remove`` makes the weight a parameter again.
+
+new_normed = parametrizations.weight_norm(torch.nn.Linear(2, 1))
+assert new_normed.weight is not new_normed.weight
+new_spectral = parametrizations.spectral_norm(torch.nn.Linear(2, 1))
+new_spectral(torch.ones(1, 2))
 prune.remove(pruned, "weight")
-assert pruned.weight.is_leaf
-twin = copy.deepcopy(pruned)
+for layer in (new_normed, new_spectral, pruned):
+    assert copy.deepcopy(layer) is not layer
 
 # %%
 # After create_graph=True
 # -----------------------
 #
-# Then the gradient itself is a result, and ``deepcopy`` copies gradients. It is
-# refused, although ``w`` is a leaf.
+# Then the gradient itself is a result. ``deepcopy`` would copy it together with ``w``, so
+# it refuses, although ``w`` is a leaf.
 
 w = torch.tensor(3.0, requires_grad=True)
 with warnings.catch_warnings():
@@ -200,9 +196,9 @@ with torch.no_grad():
         raise AssertionError("no_grad made a leaf")
 
 # %%
-# ``copy.copy(model)`` gives no error, but it is a *shallow* copy: both models have the same
-# weights. So has ``model.state_dict()`` alone. Train one, and the "best" weights
-# change with it.
+# ``copy.copy(model)`` gives no error, but it is a *shallow* copy: both models share their
+# weights. ``model.state_dict()`` without ``deepcopy`` shares them, too. Go on training,
+# and the "best" weights change as well.
 
 shallow = copy.copy(model)
 stored = model.state_dict()
@@ -224,7 +220,7 @@ torch.testing.assert_close(stored["layer.weight"].item(), before + 1)
 def not_copied(model):
     found = []
     for name, module in model.named_modules():
-        for key, value in vars(module).items():
+        for key, value in {**vars(module), **module._buffers}.items():
             if torch.is_tensor(value) and not value.is_leaf:
                 found.append(f"{name}.{key}: {value.grad_fn.name()}")
     for name, p in model.named_parameters():
@@ -234,8 +230,8 @@ def not_copied(model):
 
 
 # %%
-# The name is the way from the model to the value, and after it stands the operation that
-# made it. Without the value, the copy works.
+# It prints the way from the model to the value, and the operation that made it. Without
+# the value, the copy works.
 
 outer = torch.nn.Sequential(model)
 outer(torch.ones(1, 1))

@@ -47,11 +47,10 @@ torch.testing.assert_close(slope(lambda x: torch.maximum(x, zero), 0.0), 0.5)
 # ---
 #
 # At 0 the function has a corner, a *kink*: the slope is 0 on the left and 1 on
-# the right. At the kink itself there is no derivative. Each number from 0 to 1
-# is a valid *subgradient*, and each operation has its own rule. So both
-# programs are right, and away from the kink they agree.
-#
-# The rules of some operations depend on the release:
+# the right. At the kink itself there is no derivative. Every number from 0 to 1
+# is a valid *subgradient*, and each operation has its own rule. So both programs
+# are right. Away from the kink they agree. Here are more forms of
+# :math:`\max(x, 0)`:
 
 release = tuple(int(part) for part in torch.__version__.split(".")[:2])
 new = release >= (2, 14)
@@ -66,7 +65,7 @@ forms = {
 
 # %%
 # Up to PyTorch 2.13, the last three give 1. From 2.14 on, ``clamp`` with a number
-# gives 0 as ``relu`` does, and the two others share as ``maximum`` does.
+# gives 0 as ``relu`` does, and the other two give 0.5 as ``maximum`` does.
 
 print("PyTorch", torch.__version__.partition("+")[0])
 inputs = torch.tensor([-2.0, 0.0, 2.0])
@@ -81,8 +80,8 @@ for name, (form, expected) in forms.items():
 # With two equal tensors
 # ----------------------
 #
-# In :math:`\max(a, b)` a tie is a kink too. ``maximum`` and ``minimum`` give half to
-# each side, and in 1.13 and later ``torch.max`` of two tensors does too.
+# In :math:`\max(a, b)` a tie, that is :math:`a = b`, is a kink too. ``maximum`` and
+# ``minimum`` give half to each. So does ``torch.max`` of two tensors in 1.13 and later.
 
 
 def shares(f):
@@ -95,15 +94,15 @@ for f in (torch.maximum, torch.minimum, torch.max):
     torch.testing.assert_close(shares(f), [0.5, 0.5])
 
 # %%
-# ``fmax`` and ``fmin`` gave all to the first tensor up to 2.13, and share from 2.14
-# on:
+# ``fmax`` and ``fmin`` give all to the first tensor up to 2.13, and half to each from
+# 2.14 on:
 
 for f in (torch.fmax, torch.fmin):
     print(f.__name__, shares(f))
     torch.testing.assert_close(shares(f), [0.5, 0.5] if new else [1.0, 0.0])
 
 # %%
-# With three tensors, two calls of ``maximum`` do not share in thirds:
+# With three equal tensors, two calls of ``maximum`` do not give a third to each:
 
 a, b, c = (torch.tensor(3.0, requires_grad=True) for _ in range(3))
 torch.maximum(torch.maximum(a, b), c).backward()
@@ -115,8 +114,8 @@ torch.testing.assert_close([a.grad.item(), c.grad.item()], [0.25, 0.5])
 # With relu6 and hardtanh
 # -----------------------
 #
-# Each has two kinks, and gives 0 at both. ``clamp`` with the same bounds gave 1
-# there up to 2.13. From 2.14 on it gives 0, and they agree.
+# Each has two kinks, and gives 0 at both. ``clamp`` with the same bounds gives 1 there
+# up to 2.13. From 2.14 on it gives 0, and they agree.
 
 pairs = (
     ((0.0, 6.0), F.relu6, lambda x: x.clamp(0, 6)),
@@ -133,8 +132,9 @@ for ends, f, by_clamp in pairs:
 # The fix
 # -------
 #
-# Decide what shall happen at the kink, and write that. The comparison in
-# ``torch.where`` says it, and has meant the same in all recorded releases:
+# Decide which gradient you want at the kink, and write it with ``torch.where``: ``>=``
+# gives 1, and ``>`` gives 0, in all recorded releases. In a tie, ``>=`` gives all to
+# the first tensor.
 
 one_at_zero = slope(lambda x: torch.where(x >= 0, x, zero), 0.0)
 zero_at_zero = slope(lambda x: torch.where(x > 0, x, zero), 0.0)
@@ -144,8 +144,8 @@ torch.testing.assert_close(
 )
 
 # %%
-# In a test that compares two programs, take inputs without a kink: not 0, no
-# ties. There ``assert_close`` may be strict.
+# In a test that compares two programs, choose inputs that are not on a kink: no 0 and
+# no ties. There the gradients are equal.
 
 x = torch.tensor([-2.0, -0.5, 0.5, 2.0], requires_grad=True)
 (by_relu,) = torch.autograd.grad(F.relu(x).sum(), x)
@@ -156,8 +156,8 @@ torch.testing.assert_close(by_relu, by_clamp, rtol=0, atol=0)
 # The popular fix that does not work
 # ----------------------------------
 #
-# To let ``gradcheck`` decide who is right. It compares with a numerical slope, which
-# at a kink is the mean of both sides. Here that is 0.5:
+# To let ``gradcheck`` decide who is right. It compares with a numerical slope. At this
+# kink that is the mean of both sides, 0.5, and ``maximum`` passes:
 
 point = torch.tensor(0.0, dtype=torch.float64, requires_grad=True)
 bound = torch.tensor(0.0, dtype=torch.float64)
@@ -168,14 +168,14 @@ print(check(torch.relu, (point,), raise_exception=False))
 assert not check(torch.relu, (point,), raise_exception=False)
 
 # %%
-# Yet 0 is as valid as 0.5. ``gradcheck_blind_spot`` has more of this.
+# Yet 0 is as valid as 0.5. ``gradcheck_blind_spot`` has more about this.
 #
 # Find the line in your own code
 # ------------------------------
 #
-# Count how many inputs of an activation lie exactly on its kink: 0 for ``relu``.
-# Here the second row of the input is padding. If you find none, look for
-# another reason.
+# Count how many inputs of an activation are exactly on its kink, which is 0 for
+# ``relu``. If there are none, look for another reason. Here the second row of the
+# input is padding.
 
 model = torch.nn.Sequential(
     torch.nn.Linear(2, 2), torch.nn.ReLU(), torch.nn.Linear(2, 1)

@@ -34,9 +34,8 @@ torch.testing.assert_close(x.grad, torch.zeros(2))
 # Why
 # ---
 #
-# ``round`` is a staircase. Between its jumps it is flat, and flat means slope 0.
-# Backward multiplies by it, and what lies before gets 0. The same with each of
-# these:
+# The graph of ``round`` is a staircase. Between its jumps it is flat: the slope is 0.
+# Backward multiplies by this 0, so ``x`` gets 0. These functions do the same:
 
 for stairs in (torch.round, torch.floor, torch.ceil, torch.trunc, torch.sign):
     y = stairs(x)
@@ -45,22 +44,27 @@ for stairs in (torch.round, torch.floor, torch.ceil, torch.trunc, torch.sign):
     torch.testing.assert_close(slope, torch.zeros(2))
 
 # %%
-# Others do not even get into the graph. Their result does not require a
-# gradient: a comparison, an index, a detached tensor, a number for Python.
+# Other results are not in the graph at all and do not require a gradient: a
+# comparison, an index, a detached tensor, a tensor made from a Python number.
 
 for value in (x > 2, x.argmax(), x.detach(), torch.tensor(x[0].item())):
     assert not value.requires_grad
 
 # %%
-# So there are two kinds. An operation with slope 0 gives zeros. A way that is
-# missing in the graph gives ``None``, or an error if no other way leads to the loss
-# (``nothing_requires_grad``).
-#
+# An operation with slope 0 gives zeros. A result outside the graph gives ``None``,
+# or an error if the loss has no other path (``nothing_requires_grad``).
+
+w = torch.tensor(1.0, requires_grad=True)
+v = torch.tensor(1.0, requires_grad=True)
+(w.detach() * v).backward()
+assert w.grad is None
+
+# %%
 # The fix
 # -------
 #
-# You must choose what shall flow back in place of the 0. The usual choice is
-# called *straight-through*: the value of ``round(x)``, and the slope of ``x``. Add the
+# Choose what flows back in place of the 0. The usual choice is called
+# *straight-through*: the value of ``round(x)``, and the slope of ``x``. Add the
 # difference as a constant:
 
 
@@ -77,15 +81,15 @@ print(x.grad.tolist())
 torch.testing.assert_close(x.grad, torch.full((2,), 3.0))
 
 # %%
-# This is not the derivative of ``round``. It is a stand-in that lets the weights
-# move. With a bound around it, for levels from -8 to 7, see
+# This is not the derivative of ``round``. It is a substitute that lets the weights
+# move. For quantisation with a lowest and a highest level see
 # ``changed_after_upgrade``.
 #
 # After a random draw
 # -------------------
 #
-# Draw a number with the mean ``mu``. It is ``mu`` plus some noise, so its slope by
-# ``mu`` is 1. Three ways to draw it:
+# Draw a number with the mean ``mu``. It is ``mu`` plus noise, so the slope with respect
+# to ``mu`` should be 1. There are three ways to draw it:
 
 torch.manual_seed(0)
 mu = torch.tensor(0.5, requires_grad=True)
@@ -97,19 +101,19 @@ assert not normal.sample().requires_grad
 assert normal.rsample().requires_grad
 
 # %%
-# ``sample`` is cut off. ``torch.normal`` says that it requires a gradient. That does
-# not mean that the right one comes back: the slope by ``mu`` should be 1.
+# ``sample`` is cut off. The result of ``torch.normal`` requires a gradient. Is it the
+# right one?
 
 drawn = torch.normal(mu, torch.tensor(1.0))
 assert drawn.requires_grad
 (slope,) = torch.autograd.grad(drawn, mu)
-# Predict first: which number is the slope by mu, through torch.normal?
-print(slope.item())
+print("slope through torch.normal:", slope.item())
 torch.testing.assert_close(slope, torch.tensor(0.0))
 
 # %%
-# ``rsample`` draws a number that does not depend on ``mu``, and then shifts it.
-# You can write it yourself. Both pass the gradient:
+# No: ``mu`` would never move, and there is no error. ``rsample`` draws noise that does
+# not depend on ``mu``, and then adds ``mu``. You can also write this yourself. Both
+# pass the gradient:
 
 noise = torch.randn(())
 for drawn in (normal.rsample(), mu + 1.0 * noise):
@@ -118,8 +122,8 @@ for drawn in (normal.rsample(), mu + 1.0 * noise):
 
 # %%
 # A choice, such as the action of a policy, cannot be shifted: ``Bernoulli`` and
-# ``Categorical`` have no ``rsample``. There, the logarithm of the probability carries
-# the gradient: at 0.25 its slope is :math:`1 / 0.25 = 4`.
+# ``Categorical`` have no ``rsample``. There the logarithm of the probability carries
+# the gradient. At 0.25 its slope is :math:`1 / 0.25 = 4`, times the reward of 2.
 
 p = torch.tensor(0.25, requires_grad=True)
 policy = torch.distributions.Bernoulli(p)
@@ -134,8 +138,8 @@ torch.testing.assert_close(slope, torch.tensor(8.0))
 # --------
 #
 # Let the generator be ``g * z`` and the discriminator ``d * fake``. In the
-# discriminator's step, ``fake`` shall be a constant. Without ``detach``, the generator
-# gets a gradient from the wrong loss:
+# discriminator's step, ``fake`` should be a constant. Without ``detach``, the generator
+# gets a gradient from the discriminator's loss:
 
 z = torch.tensor(1.0)
 g = torch.tensor(2.0, requires_grad=True)
@@ -145,8 +149,8 @@ fake = g * z
 torch.testing.assert_close((d.grad.item(), g.grad.item()), (2.0, 3.0))
 
 # %%
-# It also used up the graph behind ``fake``, so the generator's own step cannot
-# use this ``fake`` again:
+# That backward also frees the graph behind ``fake``, so the generator's own step
+# cannot use this ``fake`` again:
 
 try:
     (d * fake).backward()
@@ -156,10 +160,9 @@ else:
     raise AssertionError("the graph behind fake was used twice")
 
 # %%
-# With ``detach`` in the discriminator's step, both are settled. In the
-# generator's step, call the discriminator anew, on the ``fake`` that is *not*
-# detached. It puts a gradient into ``d`` as well: clear that before the next step
-# of the discriminator.
+# ``detach`` in the discriminator's step solves both. In the generator's step, call the
+# discriminator again, with the ``fake`` that is *not* detached. This adds to the
+# gradient of ``d`` as well: clear it before the next step of the discriminator.
 
 g.grad = d.grad = None
 fake = g * z
@@ -174,8 +177,8 @@ torch.testing.assert_close(d.grad, torch.tensor(4.0))
 # The popular fix that does not work
 # ----------------------------------
 #
-# Backward from a cut value stops with an error, and ``requires_grad_()`` silences
-# it. The value becomes a new leaf, and the weights behind it still get nothing:
+# Backward from a cut value stops with an error, and ``requires_grad_()`` silences it.
+# But this makes a new leaf of the value, and ``mu`` still gets nothing:
 
 value = normal.sample()
 try:
@@ -193,8 +196,8 @@ torch.testing.assert_close(value.grad, torch.tensor(2.0))
 # Find the line in your own code
 # ------------------------------
 #
-# Give names to some values on the way, keep their gradients, and print what
-# arrived, from the loss back.
+# Give names to some values on the way, and keep their gradients with
+# ``retain_grad()``.
 
 w = torch.tensor(1.25, requires_grad=True)
 scaled = 2 * w
@@ -208,7 +211,8 @@ for value in steps.values():
 loss.backward()
 
 # %%
-# Nothing goes back from ``shift``. From ``rounded`` to ``scaled``, the 4 becomes a 0.
+# Print them from the loss back. Nothing goes through ``shift``. From ``rounded`` to
+# ``scaled``, the 4 becomes a 0: the stop is the operation between these two.
 
 for name, value in steps.items():
     print(f"{name:8}", value.grad if value.requires_grad else "cut off")

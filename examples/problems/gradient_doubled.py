@@ -61,8 +61,8 @@ assert w.grad is None
 # The fix
 # -------
 #
-# Clear the gradients once for each step, before ``backward()``. The weight then
-# moves by :math:`0.5 \cdot 2 = 1` each time.
+# Call ``zero_grad()`` once for each step, before ``backward()``. The weight then moves
+# by :math:`0.5 \cdot 2 = 1` each time.
 
 
 def positions(clear, lr=0.5):
@@ -82,8 +82,8 @@ print(positions(clear=True))
 torch.testing.assert_close(positions(clear=True), [10.0, 9.0, 8.0, 7.0])
 
 # %%
-# ``optimizer.zero_grad()`` clears the parameters that the optimizer has, and no
-# others. Here it does not have ``bias``:
+# ``optimizer.zero_grad()`` clears only the parameters that the optimizer has. Here
+# nobody gave it ``bias``:
 
 weight = torch.nn.Parameter(torch.tensor(1.0))
 bias = torch.nn.Parameter(torch.tensor(1.0))
@@ -98,9 +98,9 @@ torch.testing.assert_close(bias.grad, torch.tensor(3.0))
 # With gradient accumulation
 # --------------------------
 #
-# Here the sum is wanted: a batch is too large, so it comes in pieces. But a mean
-# over the batch is not the sum of the means over its pieces. Divide each
-# piece's loss by the number of pieces. Here both pieces have the same size.
+# If a batch is too large for the memory, you feed it in pieces and *want* the sum.
+# But the sum of the means over two pieces is twice the mean over the batch. Divide
+# the loss of each piece by the number of pieces (for pieces of equal size).
 
 batch = torch.tensor([1.0, 3.0, 5.0, 7.0])
 
@@ -123,8 +123,8 @@ torch.testing.assert_close(in_pieces(divisor=2), w.grad.item())
 # -----------------------------
 #
 # Within one backward, too, all uses of a weight add up. That is no error: it is
-# the derivative. In :math:`w \cdot (w \cdot x) = w^2 x` each use of ``w`` gives
-# :math:`2 \cdot 3`, and the formula has the slope :math:`2\,w\,x`.
+# the derivative. :math:`w \cdot (w \cdot x) = w^2 x` has the slope
+# :math:`2\,w\,x`, and each of the two uses of ``w`` gives half of it.
 
 w = torch.tensor(2.0, requires_grad=True)
 x = torch.tensor(3.0)
@@ -136,7 +136,7 @@ torch.testing.assert_close(w.grad, 2 * w.detach() * x)
 torch.testing.assert_close(one_use, torch.tensor(6.0))
 
 # %%
-# Tied layers share one Parameter object. ``parameters()`` yields it once, it has one
+# Tied layers share one ``Parameter`` object. ``parameters()`` lists it once, it has one
 # ``.grad``, and ``step()`` updates it once. The layers stay tied.
 
 a, b = (torch.nn.Linear(1, 1, bias=False) for _ in range(2))
@@ -154,16 +154,16 @@ assert b.weight is a.weight
 # The popular fix that does not work
 # ----------------------------------
 #
-# A smaller learning rate. The sum grows from step to step, so no factor repairs
-# it: here the weight moves by 0.25, then by 0.5, then by 0.75.
+# A smaller learning rate. The sum still grows from step to step: here the weight moves
+# by 0.25, then by 0.5, then by 0.75.
 
 passed = positions(clear=False, lr=0.125)
 print(passed)
 torch.testing.assert_close(passed, [10.0, 9.75, 9.25, 8.5])
 
 # %%
-# Or a ``zero_grad()`` at the wrong place: between ``backward()`` and ``step()`` it
-# clears what the step needs, and plain SGD does not move at all.
+# A ``zero_grad()`` between ``backward()`` and ``step()``. It clears what the step
+# needs, and plain SGD does not move the weight.
 
 w = torch.nn.Parameter(torch.tensor(10.0))
 optimizer = torch.optim.SGD([w], lr=0.5)
@@ -173,8 +173,8 @@ optimizer.step()
 torch.testing.assert_close(w.item(), 10.0)
 
 # %%
-# Or a comparison with an old gradient that is no copy. Both names mean one
-# tensor, which the second backward changes. ``clone()`` keeps the numbers.
+# To keep the old gradient under another name, and subtract it. Both names mean the
+# same tensor, and the second backward changes it. ``clone()`` keeps the numbers.
 
 w = torch.tensor(1.0, requires_grad=True)
 (2 * w).backward()
@@ -187,8 +187,8 @@ torch.testing.assert_close(copied, torch.tensor(2.0))
 # Find the line in your own code
 # ------------------------------
 #
-# List the parameters that already have a gradient *before* a backward. Unless you
-# accumulate on purpose, the list must be empty.
+# Call this *before* ``backward()``. It lists the parameters that still have a gradient.
+# Unless you accumulate on purpose, the list must be empty.
 
 
 def left_over(model):
@@ -207,9 +207,9 @@ model.zero_grad()
 assert left_over(model) == []
 
 # %%
-# If it is empty and the gradient is still too large, count the arrivals. A hook
-# on a leaf is called once for each backward, with the sum over all uses in this
-# backward. Here two arrive, and the first one is 12 by itself.
+# If the list is empty and the gradient is still too large, look at what arrives. A hook
+# on a leaf is called once for each backward, with the sum over all uses in it. Here
+# two backward passes arrive: 12, from two uses, and then 5.
 
 arrived = []
 w = torch.tensor(2.0, requires_grad=True)

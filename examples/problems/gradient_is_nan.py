@@ -66,8 +66,8 @@ assert w.isnan().all()
 # The fix
 # -------
 #
-# Use a function that knows the point 0. ``torch.linalg.vector_norm``, ``norm`` and
-# ``abs`` have a rule for it: the gradient is 0. ``torch.hypot`` has none.
+# Use a function that has a rule for 0: ``torch.linalg.vector_norm``, ``norm`` and
+# ``abs`` give the gradient 0 there. ``torch.hypot`` has no such rule.
 
 
 def gradient(f, *values):
@@ -81,22 +81,21 @@ for f in (torch.linalg.vector_norm, torch.norm, torch.abs):
 assert gradient(lambda x: torch.hypot(x[0], x[1]), 0.0, 0.0).isnan().all()
 
 # %%
-# Or add a small number *inside* the root. Far from 0 you do not
-# see it in the gradient: (3, 4) has the length 5 and the gradient (0.6, 0.8).
+# Or add a small number *inside* the root. Far from 0 the gradient is the same as
+# without it: (3, 4) has the length 5 and the gradient (0.6, 0.8).
 
 
 def safe_length(x):
     return ((x**2).sum() + 1e-12).sqrt()
 
 
-print(gradient(safe_length, 0.0, 0.0), gradient(safe_length, 3.0, 4.0))
 torch.testing.assert_close(gradient(safe_length, 0.0, 0.0), torch.zeros(2))
 expected = torch.tensor([0.6, 0.8])
 torch.testing.assert_close(gradient(safe_length, 3.0, 4.0), expected)
 
 # %%
-# The root of a mean squared error (RMSE) needs it too, when the prediction is
-# perfect:
+# An RMSE loss, the root of a mean squared error, needs the small number too. Without
+# it, a perfect prediction makes NaN:
 
 target = torch.tensor([1.0, 2.0])
 mse = torch.nn.functional.mse_loss
@@ -109,8 +108,9 @@ torch.testing.assert_close(safe, torch.zeros(2))
 # The standard deviation of equal values
 # --------------------------------------
 #
-# ``torch.std`` has such a rule from PyTorch 1.13 on; in 1.4 and 1.6 its gradient is
-# NaN here. The root of ``torch.var`` has none.
+# In PyTorch 1.13 and later, ``torch.std`` gives the gradient 0 here; in 1.4 and 1.6 it
+# gave NaN. The root of ``torch.var`` gives NaN. With a small number inside the root
+# you get 0 in all recorded releases.
 
 equal = (1.0, 1.0, 1.0, 1.0)
 torch.testing.assert_close(gradient(torch.std, *equal), torch.zeros(4))
@@ -128,6 +128,9 @@ slope = gradient(torch.acos, 1.0, 0.5)
 print(slope)
 assert slope[0].isinf() and slope[1].isfinite()
 
+# %%
+# Clamp the cosine to a bound smaller than 1. Beyond the bound the gradient is 0.
+
 
 def angle(u, limit):
     v = torch.tensor([3.0, 4.0])
@@ -135,15 +138,12 @@ def angle(u, limit):
     return torch.acos(cosine.clamp(-limit, limit))
 
 
-# %%
-# Clamp to a number smaller than 1. Where the clamp is active the gradient is 0.
-
 near_one = gradient(lambda u: angle(u, 1 - 1e-6), 3.0, 4.0)
 torch.testing.assert_close(near_one, torch.zeros(2))
 
 # %%
-# A clamp to exactly 1 depends on the release: up to PyTorch 2.13 it lets the
-# gradient pass at its bound, from 2.14 on it does not.
+# With a bound of exactly 1 the result depends on the release. Up to PyTorch 2.13 the
+# clamp passes the gradient at its bound, and you get NaN. From 2.14 on you get 0.
 
 release = tuple(int(part) for part in torch.__version__.split(".")[:2])
 at_one = gradient(lambda u: angle(u, 1.0), 3.0, 4.0)
@@ -153,8 +153,9 @@ assert at_one.isnan().all().item() == (release < (2, 14))
 # The second derivative of a norm
 # -------------------------------
 #
-# The rule for 0 holds for the first derivative. From PyTorch 1.13 on, the second
-# one is NaN. With a small number inside the root it is a number.
+# The rule for 0 is about the first derivative. In PyTorch 1.13 and later, the second
+# one is NaN, also that of the squared norm. Without a root there is no NaN: the
+# second derivative of ``(x**2).sum()`` is 2.
 
 
 def second(f):
@@ -166,36 +167,24 @@ def second(f):
 
 print(second(torch.linalg.vector_norm))
 assert second(torch.linalg.vector_norm).isnan().all()
-assert second(safe_length).isfinite().all()
-
-# %%
-# It is a large one, though, about :math:`1/\sqrt{10^{-12}}`. If you square the norm
-# anyway, leave out the root: the second derivative of ``(x**2).sum()`` is 2.
-
-torch.testing.assert_close(second(safe_length), torch.full((2,), 1e6))
 assert second(lambda x: x.norm() ** 2).isnan().all()
 by_squares = second(lambda x: (x**2).sum())
 torch.testing.assert_close(by_squares, torch.full((2,), 2.0))
 
 # %%
-# Of the other norms, those of order 1, 3 and infinity have the gradient 0 at 0.
-# The norm of order 0 counts the numbers that are not 0. From PyTorch 1.13 on it
-# has no derivative: ``.grad`` stays ``None``.
+# If you need the norm itself, for a gradient penalty, take the root with the small
+# number inside. Its second derivative is finite, but large:
+# :math:`1/\sqrt{10^{-12}} = 10^6`.
 
-for p in (1, 3, torch.inf):
-    at_zero = gradient(lambda x, p=p: x.norm(p=p), 0.0, 0.0)
-    torch.testing.assert_close(at_zero, torch.zeros(2))
-x = torch.zeros(2, requires_grad=True)
-x.norm(p=0).backward()
-assert x.grad is None
+torch.testing.assert_close(second(safe_length), torch.full((2,), 1e6))
 
 # %%
 # What detect_anomaly catches
 # ---------------------------
 #
-# It looks at each gradient that a node of the graph sends, and only for NaN. It
-# stops at the first one. In the program above, that is the square, although the
-# root made the infinity.
+# Anomaly mode checks the gradients that each node of the graph sends back. It looks
+# for NaN only, and stops at the first one. In the first program that is in the
+# square, although the infinity came from the root.
 
 
 def with_anomaly_mode(f, value):
@@ -215,8 +204,8 @@ print(message)
 assert "PowBackward0" in message
 
 # %%
-# It lets an infinite gradient pass, and it does not look at values: 0 / 0 is NaN in
-# the forward run, and the gradient, 1 / 0, is infinite.
+# An infinite gradient passes. And the values of the forward run are not checked:
+# ``x / 0`` is NaN at 0, but its gradient, 1 / 0, is infinite and passes too.
 
 assert with_anomaly_mode(torch.sqrt, 0.0).isinf()
 assert with_anomaly_mode(lambda x: x / 0, 0.0).isinf()
@@ -226,9 +215,9 @@ assert (torch.tensor(0.0) / 0).isnan()
 # The popular fix that does not work
 # ----------------------------------
 #
-# A small number *after* the root does not change the slope, nor does
-# ``nan_to_num`` of the loss. A smaller learning rate does not help either: NaN times
-# a small number is NaN. (For clipping, see ``clipping_gradients``.)
+# A small number *after* the root does not change the slope. ``nan_to_num`` of the loss
+# does not help, nor does a smaller learning rate: NaN times a small number is NaN.
+# (For clipping, see ``clipping_gradients``.)
 
 assert gradient(lambda x: (x**2).sum().sqrt() + 1e-8, 0.0, 0.0).isnan().all()
 after = gradient(lambda x: (x**2).sum().sqrt().nan_to_num(), 0.0, 0.0)
@@ -236,8 +225,8 @@ assert after.isnan().all()
 assert (1e-12 * after).isnan().all()
 
 # %%
-# ``nan_to_num`` of the *gradient* makes an infinity the largest number of the type.
-# That is a step to nowhere:
+# ``nan_to_num`` of the *gradient* turns infinity into the largest number of the type.
+# A step with such a gradient destroys the weight.
 
 repaired = gradient(torch.sqrt, 0.0).nan_to_num()
 print(repaired.item())
@@ -247,8 +236,8 @@ assert repaired.item() > 1e38
 # Find the line in your own code
 # ------------------------------
 #
-# Give every node of the graph a hook. It notes the nodes which get finite gradients
-# and send one that is not: infinities count too.
+# Give every node of the graph a hook. It notes each node that receives only finite
+# gradients and sends back one that is NaN or infinite.
 
 
 def finite(tensors):
@@ -273,7 +262,7 @@ def watch(loss):
 
 
 # %%
-# Call it before ``backward``, and read the list after it. Here it names the root,
+# Call ``watch`` before ``backward``, and read the list afterwards. It names the root,
 # where anomaly mode named the square.
 
 x = torch.zeros(2, requires_grad=True)

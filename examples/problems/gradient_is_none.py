@@ -44,26 +44,27 @@ assert gradient is None and len(caught) == 1
 # ---
 #
 # ``to`` is an operation, and ``x`` is its *result*. Backward stores gradients in
-# leaves only. The leaf is the tensor that ``torch.ones`` made, and it has lost its
-# name.
+# leaves only. The leaf is the tensor that ``torch.ones`` made, and no name is left
+# for it.
 
-# Predict first: is x a leaf? True or False
-print(x.is_leaf)
 assert not x.is_leaf and x.grad_fn is not None
 
 # %%
-# ``.cuda()`` and ``.to("cuda")`` do the same. On a computer without a GPU nothing
-# needs to be moved: ``to`` then returns the tensor itself, and all works.
+# ``.cuda()`` and ``.to("cuda")`` do the same. On a computer without a GPU,
+# ``.to(device)`` has nothing to do. Then it returns the tensor itself, and ``.grad``
+# is filled.
 
 x = torch.ones(3, requires_grad=True)
 assert x.to("cpu") is x
 assert x.to("cpu").is_leaf
 
 # %%
-# ``view`` and ``reshape`` always make a new tensor, so this happens on every
-# device.
+# The result of ``view`` or ``reshape`` is another tensor than its input, so this
+# happens on every device.
 
 x = torch.ones(4, requires_grad=True).view(2, 2)
+assert not x.is_leaf
+x = torch.ones(4, requires_grad=True).reshape(2, 2)
 assert not x.is_leaf
 
 # %%
@@ -89,8 +90,8 @@ torch.testing.assert_close(leaf.grad, torch.full((4,), 3.0))
 # After zero_grad
 # ---------------
 #
-# From PyTorch 2.0 on, ``zero_grad()`` removes gradients; before, it filled them
-# with zeros. Old code that reads a gradient right after it fails:
+# From PyTorch 2.0 on, ``zero_grad()`` sets ``.grad`` to ``None``. Before, it filled
+# the gradients with zeros. Old code that reads a gradient right after it fails:
 
 layer = torch.nn.Linear(2, 1)
 layer(torch.ones(1, 2)).sum().backward()
@@ -114,16 +115,17 @@ torch.testing.assert_close(layer.weight.grad, torch.zeros(1, 2))
 # In a second backward
 # --------------------
 #
-# The derivative of ``a * b`` by ``a`` is ``b``. It does not depend on ``a``, so ``a`` gets
-# nothing, and that shows as ``None`` and not as 0.
+# The derivative of ``a * b`` with respect to ``a`` is ``b``. The second backward
+# starts there. ``a`` is not in its graph, so ``a.grad`` stays ``None``. It does not
+# become 0.
 
 a = torch.tensor(2.0, requires_grad=True)
 b = torch.tensor(5.0, requires_grad=True)
 (slope,) = torch.autograd.grad(a * b, a, create_graph=True)
 slope.backward()
-# Predict first: what is a.grad, 0 or None?
-print(a.grad)
 assert a.grad is None
+# Predict first: which number is b.grad?
+print(b.grad.item())
 torch.testing.assert_close(b.grad, torch.tensor(1.0))
 
 # %%
@@ -135,30 +137,41 @@ slope.backward()
 torch.testing.assert_close(a.grad, torch.tensor(12.0))
 
 # %%
-# If None shall count as 0, say so (from PyTorch 2.1 on):
+# If you want 0 in place of ``None``, say so. (PyTorch 2.5 and later have this
+# argument, 2.0 does not.)
 
 (slope,) = torch.autograd.grad(a * b, a, create_graph=True)
-(second,) = torch.autograd.grad(
-    slope, a, allow_unused=True, materialize_grads=True
-)
+(second,) = torch.autograd.grad(slope, a, materialize_grads=True)
 torch.testing.assert_close(second, torch.tensor(0.0))
 
 # %%
 # The popular fix that does not work
 # ----------------------------------
 #
-# ``requires_grad_()`` on the result changes nothing: it already requires a
-# gradient, and it is still not a leaf. ``retain_grad()`` does keep the gradient,
-# but of the *moved* tensor. An optimizer does not take that tensor at all:
+# ``requires_grad_()`` on the result changes nothing: the result already requires a
+# gradient, and it stays a result. An optimizer refuses it.
 
-x = torch.ones(3, requires_grad=True).to(torch.float64)
-assert not x.requires_grad_().is_leaf
+leaf = torch.ones(3, requires_grad=True)
+x = leaf.to(torch.float64)
+assert x.requires_grad and not x.requires_grad_().is_leaf
 try:
     torch.optim.SGD([x], lr=0.1)
 except ValueError as error:
     print(error)
 else:
     raise AssertionError("the optimizer took a non-leaf")
+
+# %%
+# ``retain_grad()`` keeps the gradient of the converted tensor, and then the optimizer
+# takes this tensor. But its step changes ``x`` only. The leaf keeps its numbers, and
+# the next conversion starts from them again.
+
+x.retain_grad()
+x.sum().backward()
+torch.testing.assert_close(x.grad, torch.ones(3).double())
+torch.optim.SGD([x], lr=0.5).step()
+torch.testing.assert_close(x, torch.full((3,), 0.5).double())
+torch.testing.assert_close(leaf, torch.ones(3))
 
 # %%
 # Find the line in your own code

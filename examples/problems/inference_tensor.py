@@ -43,8 +43,8 @@ else:
 # ---
 #
 # The derivative of ``w * features`` by ``w`` is ``features``, so the product must
-# save it. Backward checks the version counter of each saved tensor. A tensor made in
-# inference mode has none, so it cannot be saved.
+# save it for backward. Backward checks the version counter of each saved tensor (see
+# ``version_counter``). A tensor made in inference mode has none, so it cannot be saved.
 
 try:
     features._version
@@ -57,25 +57,25 @@ else:
 # Why not always
 # --------------
 #
-# An operation that need not save the tensor takes it. The derivative of a sum by
-# ``w`` is 1. A calculation without any gradient saves nothing at all.
+# An operation that does not have to save the tensor accepts it. The derivative of a sum
+# by ``w`` is 1. Where nothing requires a gradient, nothing is saved at all.
 
 (w + features).sum().backward()
 torch.testing.assert_close(w.grad, torch.tensor([1.0, 1.0]))
 assert not (features * features).requires_grad
 
 # %%
-# And what does such an operation make, outside of the mode?
+# And what does such an operation give, outside of the mode?
 
 # Predict first: is features + 0 an inference tensor? True or False
 print((features + 0).is_inference())
-assert not (features + 0).is_inference()
 
 # %%
-# A normal tensor, for it has memory of its own. A view has not: a view of an inference
-# tensor is again one.
+# It is a normal tensor: a new result, made outside of the mode. But a view of an
+# inference tensor is an inference tensor too, since it has the same memory.
 
-assert features.is_inference() and features[:1].is_inference()
+assert features.is_inference() and not (features + 0).is_inference()
+assert features[:1].is_inference()
 
 # %%
 # The fix
@@ -89,7 +89,7 @@ print(w.grad)
 torch.testing.assert_close(w.grad, torch.tensor([3.0, 5.0]))
 
 # %%
-# Or compute the features under ``no_grad``. There too nothing is recorded, and the
+# Or compute the features under ``no_grad``. Nothing is recorded there either, and the
 # results are normal tensors.
 
 with torch.no_grad():
@@ -100,11 +100,11 @@ w.grad = None
 torch.testing.assert_close(w.grad, torch.tensor([6.0, 10.0]))
 
 # %%
-# Two other messages of the same cause
-# ------------------------------------
+# Two other messages with the same cause
+# --------------------------------------
 #
-# An inference tensor can neither be made to require a gradient nor be changed in place
-# outside of the mode:
+# Outside of the mode, you cannot make an inference tensor require a gradient, and you
+# cannot change it in place:
 
 with torch.inference_mode():
     features = torch.tensor([3.0, 5.0])
@@ -118,13 +118,13 @@ for change in (features.requires_grad_, add_one):
         raise AssertionError("an inference tensor was changed")
 
 # %%
-# Take care: the second error comes late. In PyTorch 2.13 the numbers have been
-# changed by then.
+# Take care: when the second error comes, the numbers have already been changed, at
+# least in PyTorch 2.13.
 
 torch.testing.assert_close(features.tolist(), [4.0, 6.0])
 
 # %%
-# The fix is the same:
+# The fix is the same, a copy:
 
 x = features.clone().requires_grad_()
 (x**2).sum().backward()
@@ -135,7 +135,7 @@ torch.testing.assert_close(x.grad, torch.tensor([8.0, 12.0]))
 # --------------------------------
 #
 # This module computes a table in its first call and keeps it. If the first call is a
-# validation in inference mode, then the training fails.
+# validation in inference mode, the training fails afterwards.
 
 
 class Scaled(torch.nn.Module):
@@ -169,8 +169,8 @@ assert not runs_after(torch.inference_mode())
 assert runs_after(torch.no_grad())
 
 # %%
-# Validate under ``no_grad``, or make such a table before, outside of the mode:
-# ``__init__`` is the place, with ``register_buffer``.
+# Validate under ``no_grad``. Or make the table before, outside of the mode; in your own
+# class do it in ``__init__``.
 
 model = Scaled()
 model.table = torch.tensor([1.0, 2.0])
@@ -192,8 +192,8 @@ assert not torch.nn.Linear(2, 1).weight.is_inference()
 # The popular fix that does not work
 # ----------------------------------
 #
-# ``detach`` and ``to`` with the type it already has give no copy: the result is still
-# an inference tensor. ``enable_grad`` does not leave the mode either.
+# ``detach`` does not copy, nor does ``to`` with the type that the tensor already has: you
+# still have an inference tensor. ``enable_grad`` does not leave the mode either.
 
 for same in (features.detach(), features.to(torch.float32)):
     assert same.is_inference()
@@ -213,8 +213,8 @@ assert product.requires_grad and not product.is_inference()
 # Find the line in your own code
 # ------------------------------
 #
-# Ask each tensor of a batch ``is_inference()``. For a model, ask all it keeps:
-# parameters, buffers, and plain attributes, where caches hide.
+# ``is_inference()`` tells you for one tensor. For a model, ask all that it keeps:
+# parameters, buffers, and plain attributes, as the cache above.
 
 
 def inference_tensors(model):

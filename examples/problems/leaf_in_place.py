@@ -41,9 +41,9 @@ else:
 # ---
 #
 # "Variable" is an old word for tensor. A leaf is a tensor that no recorded operation
-# made: backward puts the gradient there. If the subtraction were recorded, it would
-# have made ``w``, and ``w`` would be a leaf no more. So while PyTorch records, it
-# refuses.
+# made. Backward puts the gradient there. If PyTorch recorded the subtraction, ``w``
+# would be the result of an operation, and no longer a leaf. So it refuses, and ``w``
+# is as before.
 
 assert w.is_leaf and w.grad_fn is None
 torch.testing.assert_close(w.detach(), torch.tensor([1.0, 1.0]))
@@ -53,17 +53,16 @@ torch.testing.assert_close(w.detach(), torch.tensor([1.0, 1.0]))
 
 result = w * 1
 result -= 1
-assert result.grad_fn is not None
 data = torch.tensor([1.0, 1.0])
 data -= 1
-assert data.is_leaf and not data.requires_grad
+assert not result.is_leaf and not data.requires_grad
 
 # %%
 # The fix
 # -------
 #
-# An update of weights is no part of the function, so it must not be recorded. Write it
-# under ``torch.no_grad``. ``w`` stays a leaf, and is the same tensor as before.
+# An update of a weight is not part of the function that you differentiate, so it must
+# not be recorded. Write it under ``torch.no_grad``:
 
 same = w
 for _ in range(2):
@@ -73,11 +72,13 @@ for _ in range(2):
         w -= 0.5 * w.grad
 # Predict first: which two numbers are in w after two steps?
 print(w.tolist())
-torch.testing.assert_close(w.tolist(), [-2.0, -2.0])
-assert w is same and w.is_leaf and w.requires_grad
 
 # %%
-# ``torch.optim.SGD`` gives the same numbers:
+# ``w`` stays a leaf, and is the same tensor as before. ``torch.optim.SGD`` gives the
+# same numbers:
+
+torch.testing.assert_close(w.tolist(), [-2.0, -2.0])
+assert w is same and w.is_leaf and w.requires_grad
 
 v = torch.tensor([1.0, 1.0], requires_grad=True)
 optimizer = torch.optim.SGD([v], lr=0.5)
@@ -142,7 +143,8 @@ torch.testing.assert_close(x.grad, torch.tensor([1.0, 0.0, 1.0]))
 # ----------------------------------
 #
 # "Write ``w = w - lr * w.grad``." There is no error in the first iteration. But the new
-# ``w`` is a result of the old one, and backward gives a result no gradient.
+# ``w`` is a result of the old one, and backward puts no gradient into the ``.grad`` of
+# a result.
 
 w = torch.tensor([1.0, 1.0], requires_grad=True)
 messages = []
@@ -181,8 +183,8 @@ else:
 
 # %%
 # A new leaf made with ``detach().requires_grad_()`` does work in a loop of your own.
-# But it is another tensor: an optimizer that was given the old one goes on with the
-# old one.
+# But it is another tensor. An optimizer that you gave the old one never changes the
+# new one:
 
 old = w = torch.tensor([1.0, 1.0], requires_grad=True)
 optimizer = torch.optim.SGD([w], lr=0.5)
@@ -199,9 +201,9 @@ assert optimizer.param_groups[0]["params"][0] is old
 # Find the line in your own code
 # ------------------------------
 #
-# The traceback of this error shows the line itself. It is harder to find the line that
-# turned a leaf into a result, for there is no error yet. Put this check at the
-# start of each iteration:
+# The traceback of this error ends in the line itself. The line that turns a leaf into a
+# result is harder to find, because no error comes there. Put this check at the start of
+# each iteration:
 
 
 def no_leaves(**tensors):

@@ -71,12 +71,13 @@ assert nodes_behind(total) == 1 + 2 * 100
 # ---
 #
 # ``total`` is a result of ``loss``, and ``loss`` requires a gradient. So the
-# addition is recorded too. You keep ``total``, it keeps its graph, and that graph
-# ends at the first step. ``backward`` frees the saved values; the nodes stay.
+# addition is recorded too. As long as you keep ``total``, it keeps the graphs of all
+# steps, back to the first one.
 #
-# Does this cost much? A step saves two tensors here: the product saves ``x``, and
-# relu its result. Count those that are alive after ten steps. A hook puts each into
-# a box, and a weak reference does not keep the box.
+# A node is small. What costs memory are the tensors that nodes save. This step saves
+# two: the product saves ``x``, and relu its result. Count those that are alive after
+# ten steps. A hook puts each one into a box. ``alive`` counts the boxes, and does
+# not keep them alive.
 
 
 class Box:
@@ -85,7 +86,8 @@ class Box:
 
 
 def pack(tensor):
-    alive.add(box := Box(tensor))
+    box = Box(tensor)
+    alive.add(box)
     return box
 
 
@@ -94,8 +96,8 @@ def measure():
 
 
 # %%
-# With ``backward`` they are freed. Without it, as in a loop that only measures, all
-# of them stay as long as you keep the losses.
+# ``backward`` frees them, and only the nodes stay. Without ``backward``, as in a loop
+# that only measures, all of them stay as long as you keep the losses.
 
 x = torch.ones(3)
 for name in ("training", "measuring"):
@@ -131,7 +133,7 @@ torch.testing.assert_close(total.item(), number)
 # In a validation loop
 # --------------------
 #
-# Put it under ``torch.no_grad()``. Nothing is recorded, and nothing is saved.
+# Run it under ``torch.no_grad()``. Nothing is recorded, and nothing is saved.
 
 alive = weakref.WeakSet()
 hooks = torch.autograd.graph.saved_tensors_hooks(pack, lambda b: b.tensor)
@@ -143,7 +145,8 @@ assert len(alive) == 0 and losses[0].grad_fn is None
 # In a list
 # ---------
 #
-# A list keeps each tensor, and each tensor keeps its graph. Append ``detach()`` of it.
+# A list keeps each tensor, and each tensor keeps its graph. Append ``y.detach()`` in
+# place of ``y``.
 
 outputs = [measure() for _ in range(10)]
 numbers = [measure().detach() for _ in range(10)]
@@ -153,8 +156,8 @@ assert nodes_behind(outputs[0]) > 0 and nodes_behind(numbers[0]) == 0
 # With create_graph
 # -----------------
 #
-# ``backward(create_graph=True)`` stores a gradient that has a graph, and that graph
-# leads back to the leaf. PyTorch 1.13 and later warn about it.
+# ``backward(create_graph=True)`` stores a gradient that has a graph, and this graph
+# leads back to the leaf. Of the releases that we ran, 1.13 and all later ones warn.
 
 leaf = torch.tensor(3.0, requires_grad=True)
 with warnings.catch_warnings(record=True) as caught:
@@ -179,8 +182,8 @@ assert seen() is None
 # The popular fix that does not work
 # ----------------------------------
 #
-# ``del loss``, the garbage collector and an emptied cache. None of them can free
-# what the first ``total`` still holds.
+# People try ``del loss``, the garbage collector, and to empty the cache. None of
+# them can free what ``total`` of the first program still holds.
 
 del loss
 gc.collect()
@@ -192,9 +195,9 @@ assert nodes_behind(total) == 201
 # Find the line in your own code
 # ------------------------------
 #
-# Call this at the end of a step, with what lives longer than a step: ``vars()``, or
-# ``vars(self)`` in a trainer class. It names the variables whose tensors have a
-# graph. A count that grows from step to step is the one.
+# Call this at the end of each step, with ``vars()``, or with ``vars(self)`` in a
+# trainer class. It names the variables whose tensors have a graph, and counts the
+# nodes. Look for the variable whose count grows from step to step.
 
 
 def graphs_kept(names):

@@ -52,45 +52,37 @@ assert "is at version 1; expected version 0" in message
 assert y._version == 1
 
 # %%
-# ``x * 3`` saves the factor 3 and not its result. The same ``+= 1`` is allowed there:
-
-y = x * 3
-y += 1
-y.sum().backward()
-torch.testing.assert_close(x.grad, torch.tensor([3.0, 3.0]))
-
-# %%
 # The fix
 # -------
 #
 # Make a new tensor: ``y = y + 1`` in place of ``y += 1``. Then the saved one stays as
 # it was. The slope of :math:`e^x` at 0 is 1.
 
-x.grad = None
 y = x.exp()
 y = y + 1
 y.sum().backward()
 torch.testing.assert_close(x.grad, torch.tensor([1.0, 1.0]))
 
 # %%
-# The same for an activation: leave out ``inplace=True``. After a ``Sigmoid``, which
-# saves its result, it breaks backward.
+# For an activation, leave out ``inplace=True``. ``Sigmoid`` saves its result, and a
+# ``ReLU`` behind it must not write over that:
 
-for inplace in (False, True):
-    y = torch.nn.ReLU(inplace=inplace)(torch.nn.Sigmoid()(x))
-    try:
-        y.sum().backward()
-        assert not inplace
-    except RuntimeError as error:
-        assert inplace and "output 0 of Sigmoid" in str(error)
+y = torch.nn.ReLU(inplace=True)(torch.sigmoid(x))
+try:
+    y.sum().backward()
+except RuntimeError as error:
+    assert "output 0 of Sigmoid" in str(error)
+else:
+    raise AssertionError("the change was not noticed")
+torch.nn.ReLU()(torch.sigmoid(x)).sum().backward()
 
 # %%
 # Which operation does the message name
 # -------------------------------------
 #
-# Here it is ``Exp``, the operation of the forward pass whose result was changed. Up to
-# PyTorch 2.9 the message had the name of the node, as in ``ExpBackward0``. From 2.13 on
-# it has the name of the operation. The node itself keeps its name.
+# Above it is ``Exp``, an operation of the forward pass: ``y`` was its result. Up to
+# PyTorch 2.9 the message gave the name of the node, as in ``ExpBackward0``. From 2.13 on
+# it gives the name of the operation. The node itself keeps its name.
 
 
 def named_in(message):
@@ -109,22 +101,24 @@ b.mul_(3)
 try:
     loss.backward()
 except RuntimeError as error:
-    # Predict first: does it name Add, Pow or Mul?
-    print(named_in(str(error)))
-    assert named_in(str(error)) == "Mul"
+    named = named_in(str(error))
 else:
     raise AssertionError("the change was not noticed")
+# Predict first: does it name Add, Pow or Mul?
+print(named)
 
 # %%
 # For a saved input it names the last operation that was recorded for this tensor. Here
 # that is the change itself.
-#
+
+assert named == "Mul"
+
+# %%
 # An optimizer step between two backward calls
 # --------------------------------------------
 #
-# The optimizer changes the weights in place, and this counts from PyTorch 1.6 on (in
-# 1.4 it did not). Here is a GAN of two weights. The critic makes its step; then the
-# loss of the generator goes back through the old graph.
+# ``optimizer.step()`` changes the weights in place. From PyTorch 1.6 on these changes
+# are counted; in 1.4 they were not. Here is a GAN of two weights, 1 and 2:
 
 
 def make_gan():
@@ -134,6 +128,10 @@ def make_gan():
     torch.nn.init.constant_(critic.weight, 2.0)
     return generator, critic, torch.optim.SGD(critic.parameters(), lr=0.25)
 
+
+# %%
+# The critic makes its step. Then the loss of the generator goes back through the old
+# graph:
 
 one = torch.ones(1, 1)
 generator, critic, critic_step = make_gan()
@@ -148,9 +146,8 @@ else:
     raise AssertionError("the step was not noticed")
 
 # %%
-# No line of this program calls ``AsStrided``. ``Linear`` saved a view of its weight,
-# the weight transposed, and the view got this name when the weight was changed.
-# Compare the shape in the message with the shapes of your weights.
+# No line of this program calls the operation named here. ``Linear`` saved a view of its
+# weight, the weight transposed, and the view gets another node when the weight changes:
 
 view = critic.weight.t()
 assert view.grad_fn.name() == "TBackward0"
@@ -158,19 +155,20 @@ critic_step.step()
 assert view.grad_fn.name() == "AsStridedBackward0"
 
 # %%
-# Run the forward pass again after the step. The critic's step itself needs no gradient
-# of the generator: ``detach`` the fake data there, and no ``retain_graph`` is needed.
+# So look at the shape in the message: which weight of yours has it, or has it transposed?
+#
+# The fix: run the forward pass again after the step. The critic's step needs no gradient
+# of the generator, so ``detach`` the fake data there. ``retain_graph`` is not needed.
 
 generator, critic, critic_step = make_gan()
 fake = generator(one)
 (critic(fake.detach()) ** 2).sum().backward()
 critic_step.step()
 (-(critic(fake) ** 2)).sum().backward()
-print(critic.weight.item(), generator.weight.grad.item())
 
 # %%
 # The critic's weight went from 2 to :math:`2 - 0.25 \cdot 4 = 1`. The generator's
-# gradient is that of :math:`-(1 \cdot g)^2` at :math:`g = 1`.
+# gradient is that of :math:`-(1 \cdot g)^2` at :math:`g = 1`, which is -2.
 
 torch.testing.assert_close(critic.weight.item(), 1.0)
 torch.testing.assert_close(generator.weight.grad.item(), -2.0)
@@ -193,8 +191,8 @@ torch.testing.assert_close(critic.weight.item(), 1.0)
 # A loop that fills a tensor
 # --------------------------
 #
-# ``state[i + 1] = ...`` writes into the tensor whose part ``state[i]`` was saved.
-# There is one version counter for all of it.
+# ``w * state[i]`` saves the part ``state[i]``. Then ``state[i + 1] = ...`` writes into the
+# same tensor, and the whole tensor has one version counter.
 
 w = torch.tensor(2.0, requires_grad=True)
 state = torch.zeros(3)
@@ -223,8 +221,8 @@ torch.testing.assert_close(w.grad, torch.tensor(4.0))
 # ----------------------------------
 #
 # A change through ``.data`` is not counted. So there is no error, and the gradient is
-# wrong. Below the GAN makes its step in this way, as the optimizers of PyTorch 1.4 did.
-# The gradient should be -2 or -8.
+# wrong. Below, the critic makes its step in this way. The right gradients were -2 with
+# the new critic and -8 with the old one.
 
 generator, critic, critic_step = make_gan()
 score = critic(generator(one)) ** 2
@@ -236,8 +234,8 @@ print(generator.weight.grad.item())
 torch.testing.assert_close(generator.weight.grad.item(), -4.0)
 
 # %%
-# It is :math:`-2 \cdot 2 \cdot 1`, with 2 from the old pass and the new weight 1. Nor
-# does ``retain_graph=True`` help: the program that failed had it.
+# It is neither: it mixes the score 2 of the old critic with the weight 1 of the new one.
+# ``retain_graph=True`` does not help either: the program that failed had it.
 #
 # Find the line in your own code
 # ------------------------------
@@ -259,9 +257,9 @@ print(text.partition(":")[0])
 assert "Error detected in ExpBackward0" in text
 
 # %%
-# The name there is that of the node. The line that *changed* the numbers comes
-# later in your program. To find it, run your code inside this mode, and give it the
-# saved tensor. It stops at the first function that raises the version.
+# The line that *changed* the numbers ran later. To find it, run your code inside this
+# mode, and give it the saved tensor. It stops at the first function that raises the
+# version.
 
 
 class StopAtChange(TorchFunctionMode):

@@ -45,12 +45,10 @@ assert loss.isfinite() and values.grad.isnan().all()
 # Why
 # ---
 #
-# ``softmax`` subtracts the largest number of the row. If all are minus infinity,
-# this is minus infinity minus minus infinity:
+# ``softmax`` subtracts the largest number of the row from each. If all are minus
+# infinity, this is minus infinity minus minus infinity, and that is NaN.
 
 largest = torch.tensor(-torch.inf)
-# Predict first: what is the difference?
-print((largest - largest).item())
 assert (largest - largest).isnan()
 print(weights)
 assert weights[1].isnan().all() and weights[0].isfinite().all()
@@ -62,8 +60,8 @@ assert weights[1].isnan().all() and weights[0].isfinite().all()
 assert (0 * weights[1]).isnan().all()
 
 # %%
-# One number that is left in the row is enough. Then all three functions give
-# finite values and finite gradients:
+# One number that is not masked is enough. Then ``softmax``, ``log_softmax`` and
+# ``logsumexp`` have finite gradients:
 
 
 def first_softmax(x):
@@ -90,18 +88,17 @@ for f in (first_softmax, first_log_softmax, sum_of_exp):
     assert gradient(f, -torch.inf, -torch.inf).isnan().all()
 
 # %%
-# For ``torch.logsumexp`` the value of an empty row is right: the logarithm of 0 is
-# minus infinity. Only its gradient is NaN.
+# The *value* of ``logsumexp`` is right for an empty row: the logarithm of 0 is minus
+# infinity. Only its gradient is NaN.
 
-empty = torch.full((2,), -torch.inf)
-assert torch.logsumexp(empty, 0).isneginf()
+assert torch.logsumexp(torch.full((2,), -torch.inf), 0).isneginf()
 
 # %%
 # The fix
 # -------
 #
-# Find the empty rows. Let them see everything before the ``softmax``, and replace
-# their weights by 0 after it.
+# Find the empty rows. Do not mask them before the ``softmax``, and set their weights to
+# 0 after it.
 
 
 def masked_softmax(scores, hidden):
@@ -118,14 +115,15 @@ torch.testing.assert_close(weights, torch.tensor([[1.0, 0.0], [0.0, 0.0]]))
 torch.testing.assert_close(values.grad, torch.tensor([1.0, 0.0]))
 
 # %%
-# A large negative number in place of minus infinity works too. An empty row then
-# has equal weights, not zeros: leave it out of the loss.
+# A large negative number in place of minus infinity gives no NaN either. But an
+# empty row then has equal weights, not zeros: leave it out of the loss.
 
 soft = scores.masked_fill(hidden, -1e9).softmax(dim=1)
 torch.testing.assert_close(soft, torch.tensor([[1.0, 0.0], [0.5, 0.5]]))
 
 # %%
-# In half precision (float16) that number is too large:
+# In half precision (float16) -1e9 is out of range. Ask ``finfo`` for the lowest
+# number:
 
 try:
     scores.half().masked_fill(hidden, -1e9)
@@ -141,8 +139,8 @@ assert soft.isfinite().all()
 # After torch.where
 # -----------------
 #
-# ``torch.where`` chooses between two values that were both computed. It sends 0 to
-# the one that was not chosen, and ``log`` divides this 0 by 0.
+# ``torch.where`` chooses between two values, and both are computed. In backward it
+# sends 0 to the one that was not chosen. ``log`` divides this 0 by 0, its input.
 
 
 def guarded_log(x):
@@ -153,12 +151,7 @@ print(gradient(guarded_log, 0.0, 2.0))
 assert gradient(guarded_log, 0.0, 2.0)[0].isnan()
 
 # %%
-# ``masked_fill`` after the logarithm is no better. Choose *before* it: by an index,
-# or with a second ``where`` that puts a harmless number in.
-
-
-def log_of_chosen(x):
-    return x[x > 0].log()
+# So give ``log`` a harmless number in these places, with a second ``where``:
 
 
 def where_twice(x):
@@ -166,42 +159,43 @@ def where_twice(x):
     return torch.where(x > 0, harmless.log(), 0.0)
 
 
-for f in (log_of_chosen, where_twice):
-    expected = torch.tensor([0.0, 0.5])
-    torch.testing.assert_close(gradient(f, 0.0, 2.0), expected)
-filled = gradient(lambda x: x.log().masked_fill(x <= 0, 0.0), 0.0, 2.0)
-assert filled[0].isnan()
+expected = torch.tensor([0.0, 0.5])
+torch.testing.assert_close(gradient(where_twice, 0.0, 2.0), expected)
 
 # %%
 # A product with a factor 0
 # -------------------------
 #
-# ``torch.prod`` and ``torch.cumprod`` know the case. In 2 · 0 · 3 the gradient of
-# the middle factor is 2 · 3, and the others get 0. As ``exp`` of a sum of
-# logarithms, the middle one gets 0 times infinity.
+# ``torch.prod`` has a rule for zeros. The derivative by one factor is the product of
+# the others.
+
+gradients = gradient(torch.prod, 2.0, 0.0, 3.0)
+# Predict first: what is the gradient of the middle factor of 2 · 0 · 3?
+print(gradients[1].item())
+torch.testing.assert_close(gradients, torch.tensor([0.0, 6.0, 0.0]))
+
+# %%
+# With ``exp`` of a sum of logarithms the middle factor gets 0 times infinity:
 
 
 def product_by_log(x):
     return x.log().sum().exp()
 
 
-print("prod:", gradient(torch.prod, 2.0, 0.0, 3.0))
-print("exp of log:", gradient(product_by_log, 2.0, 0.0, 3.0))
-expected = torch.tensor([0.0, 6.0, 0.0])
-torch.testing.assert_close(gradient(torch.prod, 2.0, 0.0, 3.0), expected)
+print(gradient(product_by_log, 2.0, 0.0, 3.0))
 assert gradient(product_by_log, 2.0, 0.0, 3.0)[1].isnan()
 
 # %%
-# The sum of the running products is 2 + 2 · 0 + 2 · 0 · 3. Its derivative by the
-# middle factor is 2 + 6.
+# ``torch.cumprod`` has a rule as well. The sum of the running products is
+# 2 + 2 · 0 + 2 · 0 · 3, and its derivative by the middle factor is 2 + 6.
 
 by_cumprod = gradient(lambda x: x.cumprod(0), 2.0, 0.0, 3.0)
 torch.testing.assert_close(by_cumprod, torch.tensor([1.0, 8.0, 0.0]))
 
 # %%
-# PyTorch 1.4 and 1.6 raise an error about an invalid gradient from ``ProdBackward1``,
-# when ``prod`` goes along a dimension of one element which is 0. From 1.13 on it
-# works:
+# PyTorch 1.4 and 1.6 raise an error about an invalid gradient from ``ProdBackward1``
+# when ``prod`` gets a dimension and the only element along it is 0. In 1.13 and
+# later it works:
 
 one_zero = gradient(lambda x: x.prod(0), 0.0)
 torch.testing.assert_close(one_zero, torch.tensor([1.0]))
@@ -210,9 +204,9 @@ torch.testing.assert_close(one_zero, torch.tensor([1.0]))
 # The popular fix that does not work
 # ----------------------------------
 #
-# ``nan_to_num`` after the ``softmax`` makes good values. But if the mask is *added*
-# to the scores, as many programs do it, the scores still get NaN. Even the row that
-# nobody uses is enough.
+# ``nan_to_num`` after the ``softmax`` makes good values. But many programs *add* the
+# mask to the scores. Then the scores of the empty row still get NaN, although
+# nothing uses this row.
 
 scores = torch.ones(2, 2, requires_grad=True)
 mask = torch.zeros(2, 2).masked_fill(hidden, -torch.inf)
@@ -223,8 +217,8 @@ print(scores.grad)
 assert scores.grad[1].isnan().all()
 
 # %%
-# To drop the losses that are NaN, or to multiply them by a mask of 0 and 1, does not
-# help either.
+# To drop the losses that are NaN does not help, nor does a multiplication by a mask
+# of 1 and 0.
 
 x = torch.tensor([[0.0, 0.0], [-torch.inf, -torch.inf]], requires_grad=True)
 losses = -x.log_softmax(dim=1)[:, 0]
@@ -236,8 +230,8 @@ assert (losses * torch.tensor([1.0, 0.0])).sum().isnan()
 # Find the line in your own code
 # ------------------------------
 #
-# Put this check before each ``softmax`` and ``logsumexp``. It gives the numbers of
-# the empty rows:
+# Call this before each ``softmax`` and ``logsumexp``. It lists the numbers of the
+# empty rows of a matrix:
 
 
 def empty_rows(scores, dim=-1):

@@ -40,15 +40,16 @@ else:
 # Why
 # ---
 #
-# "Element 0" is the tensor on which you call ``backward``. It has no ``grad_fn``: no
-# operation was recorded, so there is no way back from the loss to the weights.
+# "Element 0" is the tensor on which you call ``backward``. It has no ``grad_fn``: the
+# operation that made it was not recorded, so there is no way back from the loss to the
+# weights.
 
 assert loss.grad_fn is None and not loss.requires_grad
 assert layer.weight.requires_grad
 
 # %%
-# Recording off is one cause. Others are a result that is rebuilt from plain numbers,
-# a ``detach``, and an operation without a derivative:
+# Here recording was off. Other causes are a tensor made anew from plain numbers, a
+# ``detach``, and an operation without a derivative:
 
 score = layer(torch.ones(1, 3, 1)).squeeze(2)
 cuts = {
@@ -62,7 +63,7 @@ for name, result in cuts.items():
     assert score.requires_grad and result.grad_fn is None
 
 # %%
-# Or nothing that went in requires a gradient, because all weights are frozen:
+# Or nothing that went in requires a gradient, as when all weights are frozen:
 
 frozen = torch.nn.Linear(1, 1).requires_grad_(False)
 assert frozen(torch.ones(1, 1)).grad_fn is None
@@ -72,7 +73,7 @@ assert frozen(torch.ones(1, 1)).grad_fn is None
 # -------
 #
 # Repair the line that cut. Move the loss out of ``no_grad``; remove the ``detach``; add
-# losses as tensors, and use ``item()`` only for what you print.
+# losses as tensors, and use ``item()`` only for what you print:
 
 losses = [layer(torch.full((1, 1), k)).sum() for k in (1.0, 2.0)]
 total = sum(losses)
@@ -104,7 +105,7 @@ assert right.grad_fn is None
 # In torch.autograd.grad
 # ----------------------
 #
-# There the other end can be at fault, too: the *input* by which you differentiate
+# Here the fault can also lie at the other end: the *input* by which you differentiate
 # does not require grad. The message is a different one.
 
 data = torch.ones(1, 1)
@@ -161,8 +162,8 @@ assert not constant.requires_grad and y.requires_grad
 # The popular fix that does not work
 # ----------------------------------
 #
-# ``loss.requires_grad = True`` makes the error go away. The loss is now a leaf of its
-# own, and backward has nothing more to do than to give it the gradient 1.
+# ``loss.requires_grad = True`` makes the error go away. Here one step of training is
+# made in this way:
 
 layer = torch.nn.Linear(1, 1)
 optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
@@ -171,19 +172,19 @@ loss = layer(torch.ones(1, 1)).detach().sum()
 loss.requires_grad = True
 loss.backward()
 optimizer.step()
-torch.testing.assert_close(loss.grad, torch.tensor(1.0))
-
-# %%
-# No error came. Did the layer learn?
-
 # Predict first: what is in layer.weight.grad, a number or None?
 print(layer.weight.grad)
+
+# %%
+# The loss is now a leaf of its own. Backward gives it the gradient 1 and ends there. There
+# is still no way from the loss to the weights, so the step changes none of them.
+
+torch.testing.assert_close(loss.grad, torch.tensor(1.0))
 assert layer.weight.grad is None
 torch.testing.assert_close(layer.weight.detach(), old)
 
 # %%
-# There is still no way from the loss to the weights, so the step changes none of
-# them. ``loss.requires_grad_()`` does the same:
+# ``loss.requires_grad_()`` does the same:
 
 loss = layer(torch.ones(1, 1)).detach().sum().requires_grad_()
 loss.backward()
@@ -204,9 +205,9 @@ class Cut(torch.nn.Module):
 model = torch.nn.Sequential(torch.nn.Linear(1, 1), Cut(), frozen)
 
 # %%
-# Give each module a hook that notes whether its output requires a gradient. The cut
-# is in the first one after ``True`` that says ``False``. If all say ``False``, ask whether
-# recording is on, and whether the weights are frozen.
+# Give each module a hook that notes whether its output requires a gradient. The first
+# ``False`` after a ``True`` is the cut. If all say ``False``, ask whether recording is on,
+# and which weights are frozen.
 
 found = {}
 for name, module in model.named_children():

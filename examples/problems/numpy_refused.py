@@ -42,10 +42,10 @@ else:
 # Why
 # ---
 #
-# PyTorch records what PyTorch does. What NumPy does to an array, it does not see: the
-# graph would end there, and nobody would tell you. So you have to say ``detach``, and
-# with it that you know. NumPy functions ask for an array by themselves, and get the
-# same answer:
+# PyTorch records its own operations. It does not see what NumPy does with an array: the
+# graph would end there, and nobody would tell you. So you have to write ``detach``, to
+# say that you know it. A NumPy function that you give a tensor asks for the array
+# itself, and is refused in the same way:
 
 refused = []
 losses = [x[0] * 2, x[1] * 2]
@@ -62,11 +62,12 @@ assert refused == ["exp", "asarray", "mean"]
 # The fix
 # -------
 #
-# It depends on what the numbers are for. To print, plot or store them, detach:
+# It depends on what the numbers are for. To print, plot or store them, detach. ``cpu``
+# is needed for a tensor on a GPU, and does nothing on the CPU.
 
-array = x.detach().numpy()
+array = x.detach().cpu().numpy()
 print(array)
-assert isinstance(array, np.ndarray)
+assert isinstance(array, np.ndarray) and x.cpu() is x
 
 # %%
 # For one number take ``item()``, for a list of numbers ``tolist()``. Take it when you
@@ -88,7 +89,7 @@ with torch.no_grad():
 np.testing.assert_allclose(predicted, layer(x).tolist(), rtol=1e-5)
 
 # %%
-# In recent releases ``x.numpy(force=True)`` detaches for you:
+# ``x.numpy(force=True)``, which old releases do not have, detaches for you:
 
 np.testing.assert_allclose(x.numpy(force=True), array)
 
@@ -103,22 +104,26 @@ torch.testing.assert_close(x.grad, torch.exp(x).detach())
 # The array shares the memory
 # ---------------------------
 #
-# ``detach().numpy()`` copies nothing. Who writes to the array writes to the tensor.
+# ``detach().numpy()`` copies nothing. If you write to the array, you write to the tensor.
 
 x = torch.tensor(3.0, requires_grad=True)
 y = x**2
 array = x.detach().numpy()
 array[...] = 10
-assert x._version == 0
 y.backward()
 # Predict first: y was computed from 3. Which number is in x.grad?
 print(x.grad.item())
-torch.testing.assert_close(y.detach(), torch.tensor(9.0))
-torch.testing.assert_close(x.grad, torch.tensor(20.0))
 
 # %%
-# The slope at 3 is 6. Backward used the new value, and without an error, since NumPy does
-# not raise the version counter. Copy the array if anything may write to it:
+# The slope at 3 is 6, but backward used the new value. No error came, since NumPy does
+# not raise the version counter.
+
+torch.testing.assert_close(y.detach(), torch.tensor(9.0))
+torch.testing.assert_close(x.grad, torch.tensor(20.0))
+assert x._version == 0
+
+# %%
+# Copy the array if anything may write to it:
 
 x = torch.tensor(3.0, requires_grad=True)
 y = x**2
@@ -131,8 +136,9 @@ torch.testing.assert_close(x.grad, torch.tensor(6.0))
 # A warning from float and math
 # -----------------------------
 #
-# ``float(loss)`` and the functions of ``math`` take a tensor with one number, and cut the
-# graph as ``numpy()`` would. PyTorch 2.9 and 2.13 warn of it; 2.5 did not.
+# ``float(loss)`` and ``math.sqrt(loss)`` take a tensor with one number, and return a plain
+# number without a graph. From PyTorch 2.9 on you get a warning; 2.5 gave none. (It comes
+# only once in a program; ``torch.set_warn_always`` shows it here in any case.)
 
 loss = torch.tensor(4.0, requires_grad=True) * 4
 always = torch.is_warn_always_enabled()
@@ -159,8 +165,8 @@ assert torch.sqrt(loss).requires_grad
 # The popular fix that does not work
 # ----------------------------------
 #
-# Detach, compute with NumPy, and make a new tensor with ``requires_grad=True``.
-# There is no error any more, and no gradient either: the new tensor is a leaf of its own.
+# Detach, compute with NumPy, and make a new tensor with ``requires_grad=True``. There is
+# no error, but ``x`` gets no gradient either: the new tensor is a leaf of its own.
 
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 squares = np.square(x.detach().numpy())
@@ -176,7 +182,7 @@ torch.square(x).sum().backward()
 torch.testing.assert_close(x.grad, torch.tensor([2.0, 4.0]))
 
 # %%
-# ``.data.numpy()``, from old answers, shares the memory in the same way.
+# ``.data.numpy()``, as in old answers, shares the memory in the same way.
 
 old_way = x.data.numpy()
 old_way[0] = 7
@@ -199,7 +205,7 @@ print(culprits, record["loss"].grad_fn.name())
 assert culprits == ["loss"]
 
 # %%
-# Does any array still share its memory with a weight?
+# To ask whether an array of yours shares its memory with a weight:
 
 shared = layer.weight.detach().numpy()
 weight = layer.weight.detach().numpy()

@@ -39,14 +39,14 @@ for warning in caught:
 assert y.isnan() and x.grad.isnan().all()
 
 # %%
-# In PyTorch 1.13.1 this ``backward()`` raises a ``RuntimeError`` about an invalid
-# gradient instead. Up to 2.0.1 there is no warning; 2.5.1 and later warn.
+# PyTorch 2.5.1 and later print this warning, 2.0.1 and older do not. In 1.13.1,
+# ``backward()`` raises a ``RuntimeError`` about an invalid gradient here.
 #
 # Why
 # ---
 #
-# ``torch.var`` and ``torch.std`` divide by the number of values *minus one*. For one
-# value, this is 0, and the sum of the squares above it is 0 as well.
+# ``torch.var`` adds the squared distances from the mean and divides by the number of
+# values *minus one*. For one value this is 0 / 0. ``torch.std`` is its root.
 
 assert (torch.tensor(0.0) / 0).isnan()
 pair = torch.tensor([1.0, 3.0])
@@ -55,8 +55,8 @@ print(pair.var().item())
 torch.testing.assert_close(pair.var().item(), ((-1) ** 2 + 1**2) / (2 - 1))
 
 # %%
-# The dimension matters. A column of two numbers has two values in its column, and
-# one value in each row:
+# The dimension matters. This column of two numbers has two values along dimension 0,
+# and one value along dimension 1:
 
 column = torch.tensor([[1.0], [3.0]])
 torch.testing.assert_close(column.var(dim=0), torch.tensor([2.0]))
@@ -68,8 +68,8 @@ with warnings.catch_warnings(record=True):
 # The fix
 # -------
 #
-# Ask for the division by the number of values itself. Then one value has the
-# variance 0 and the gradient 0.
+# If you want 0 for one value, divide by the number of values itself, with
+# ``unbiased=False``. Then the variance is 0, and so is the gradient.
 
 x = torch.tensor([5.0], requires_grad=True)
 y = x.var(unbiased=False)
@@ -79,13 +79,13 @@ torch.testing.assert_close(y.item(), 0.0)
 torch.testing.assert_close(x.grad, torch.zeros(1))
 
 # %%
-# For two or more values that is another number: 1 in place of 2 for the pair above.
+# This changes the result for more values too: for 1 and 3 it is 1, no longer 2.
 
 torch.testing.assert_close(pair.var(unbiased=False).item(), 1.0)
 
 # %%
-# If you need the division by n - 1, treat one value as a case of its own. This is
-# the usual step for returns or advantages:
+# To keep the division by n - 1, treat one value as a case of its own. For returns or
+# advantages in reinforcement learning:
 
 
 def normalised(returns):
@@ -134,19 +134,18 @@ for drop_last in (False, True):
     assert (1 in sizes) == (not drop_last)
 
 # %%
-# ``LayerNorm`` and ``GroupNorm`` do not look at the other samples. So they do not
-# mind a batch of one:
+# ``LayerNorm`` computes the statistics of each sample by itself, so it accepts a batch
+# of one:
 
 assert torch.nn.LayerNorm(3)(one_sample).isfinite().all()
-assert torch.nn.GroupNorm(1, 3)(one_sample).isfinite().all()
 
 # %%
 # The popular fix that does not work
 # ----------------------------------
 #
-# A small number added to the standard deviation guards against a division by 0,
-# but NaN plus a small number is NaN. ``nan_to_num`` repairs the value, and the gradient
-# stays NaN.
+# A small number added to the standard deviation prevents a division by 0, but NaN
+# plus a small number is NaN. ``nan_to_num`` repairs the value, and the gradient stays
+# NaN.
 
 x = torch.tensor([5.0], requires_grad=True)
 with warnings.catch_warnings(record=True):
@@ -163,8 +162,8 @@ assert x.grad.isnan().all()
 # Find the line in your own code
 # ------------------------------
 #
-# Make an error of the warning, for a test run. The traceback then ends in the line
-# that computes the statistics. (It needs a release that warns.)
+# For a test run, turn the warning into an error. The traceback then shows the line
+# that computes the statistics. (This needs a release that warns.)
 
 
 def stops_at(f, *inputs):
@@ -182,7 +181,7 @@ if caught:
 assert not stops_at(torch.std, torch.ones(2))
 
 # %%
-# In every release you can count: how many values go into one result?
+# In every release you can count how many values go into one result:
 
 
 def values_per_result(x, result):

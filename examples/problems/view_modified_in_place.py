@@ -42,8 +42,8 @@ else:
 #
 # A view has no numbers of its own: ``part`` uses the memory of ``y``. To change
 # ``part`` is to change ``y``. Under ``no_grad`` the view was not recorded; the change
-# would be recorded. Shall the gradient of ``x`` know the factor 10 or not? Both would
-# make sense, so PyTorch does not guess. Nothing was changed:
+# would be recorded. Should the gradient of ``x`` contain the factor 10 or not? Both
+# would make sense, so PyTorch does not guess. Nothing was changed:
 
 assert part.data_ptr() == y.data_ptr()
 torch.testing.assert_close(y.detach(), torch.tensor([3.0, 3.0, 3.0]))
@@ -61,11 +61,12 @@ part.mul_(10)
 y.sum().backward()
 # Predict first: which three numbers are in x.grad?
 print(x.grad.tolist())
-torch.testing.assert_close(x.grad, torch.tensor([30.0, 30.0, 3.0]))
 
 # %%
-# If it is an update that the gradient shall not know, do both inside. For a weight this
-# is the right place:
+# The factor 10 counts for the first two. If the change is an update, which the gradient
+# should not contain, do both inside. For a weight this is the right place:
+
+torch.testing.assert_close(x.grad, torch.tensor([30.0, 30.0, 3.0]))
 
 w = torch.tensor([1.0, 1.0, 1.0], requires_grad=True)
 with torch.no_grad():
@@ -91,7 +92,7 @@ torch.testing.assert_close(y.detach(), torch.tensor([3.0, 3.0, 3.0]))
 # --------------------
 #
 # ``unbind``, ``split`` and ``chunk`` make several views in one operation. A loop over a
-# tensor calls ``unbind``. Autograd does not follow the change of one of them:
+# tensor calls ``unbind``. None of these views may be changed in place:
 
 y = 3 * torch.ones(2, 2, requires_grad=True)
 try:
@@ -102,6 +103,9 @@ except RuntimeError as error:
 else:
     raise AssertionError("one of several views was changed")
 
+# %%
+# The same for each function:
+
 for pieces in (y.split(1), y.chunk(2), y.unbind()):
     try:
         pieces[0].mul_(10)
@@ -111,7 +115,8 @@ for pieces in (y.split(1), y.chunk(2), y.unbind()):
         raise AssertionError("one of several views was changed")
 
 # %%
-# An index makes one view at a time. Or make new tensors, and ``stack`` them.
+# Take an index instead: it makes one view at a time. Or make new tensors, and ``stack``
+# them. Both give the same numbers.
 
 x = torch.ones(2, 2, requires_grad=True)
 y = 3 * x
@@ -125,9 +130,9 @@ torch.testing.assert_close(x.grad, torch.full((2, 2), 30.0))
 # A module with a full backward hook
 # ----------------------------------
 #
-# ``register_full_backward_hook`` puts a function of its own behind the module, and the
-# module's output becomes a view made by that function. An activation that writes in
-# place then fails:
+# ``register_full_backward_hook`` puts a function of its own behind the module. The
+# output of the module is then a view made by that function, and an activation that
+# writes into it fails:
 
 layer = torch.nn.Linear(1, 1)
 layer.register_full_backward_hook(lambda module, grad_in, grad_out: None)
@@ -154,12 +159,12 @@ assert one.grad is not None
 # The popular fix that does not work
 # ----------------------------------
 #
-# Only the change is moved into ``no_grad``, or it goes through ``.data``. The message
-# is gone. If the change was meant as part of the function, the gradient is now wrong:
-# ``y`` is 30 times ``x``, and the gradient says 3.
+# People move only the change into ``no_grad``, or write through ``.data``. The message
+# is gone. If the change was part of the function, the gradient is now wrong: ``y`` is
+# 30 times ``x``, and the gradient says 3.
 
 
-def tripled(change):
+def value_and_gradient(change):
     x = torch.tensor([1.0], requires_grad=True)
     y = 3 * x
     with torch.no_grad():
@@ -175,16 +180,17 @@ def change_unrecorded(part):
 
 
 for change in (change_unrecorded, lambda part: part.data.mul_(10)):
-    torch.testing.assert_close(tripled(change), (30.0, 3.0))
-print(tripled(change_unrecorded))
+    torch.testing.assert_close(value_and_gradient(change), (30.0, 3.0))
+print(value_and_gradient(change_unrecorded))
 
 # %%
 # Find the line in your own code
 # ------------------------------
 #
 # The error comes from the line of the change. The view may have been made far away from
-# it, in a function with ``@torch.no_grad()``. Ask this before the change. A view that
-# requires a gradient has a ``grad_fn`` if it was recorded, and none if it was not.
+# it, in a function with ``@torch.no_grad()``. Before the change, ask about the view: it
+# requires a gradient, because its base does; but if it was not recorded, it has no
+# ``grad_fn``.
 
 
 def made_unrecorded(view):
@@ -192,14 +198,15 @@ def made_unrecorded(view):
 
 
 x = torch.tensor([1.0, 1.0], requires_grad=True)
+y = 3 * x
 with torch.no_grad():
-    hidden = x[:1]
-print(made_unrecorded(hidden), made_unrecorded(x[:1]))
-assert made_unrecorded(hidden)
-assert not made_unrecorded(x[:1]) and not made_unrecorded(x)
+    hidden = y[:1]
+print(made_unrecorded(hidden), made_unrecorded(y[:1]))
+assert made_unrecorded(hidden) and hidden.requires_grad
+assert not made_unrecorded(y[:1]) and not made_unrecorded(y)
 
 # %%
 # ``_base`` is the tensor whose memory the view uses. Its shape tells you which one:
 
 print(list(hidden._base.shape))
-assert hidden._base is x
+assert hidden._base is y

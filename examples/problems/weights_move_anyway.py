@@ -40,7 +40,8 @@ torch.testing.assert_close((w.grad.item(), w.item()), (0.0, 7.0))
 # The optimizer does more than follow the gradient. Weight decay adds a part of
 # the weight to the gradient: :math:`0 + 0.25 \cdot 8 = 2`, and the step is
 # :math:`0.5 \cdot 2 = 1`. It does so for every parameter whose ``.grad`` is not
-# ``None``. Zero is a gradient like any other; ``None`` means "skip this one".
+# ``None``. For the optimizer, 0 is a gradient like any other. A parameter with ``None``
+# is skipped.
 
 
 def path(gradients, kind=torch.optim.SGD, **settings):
@@ -54,16 +55,16 @@ def path(gradients, kind=torch.optim.SGD, **settings):
     return places
 
 
-# Predict first: where is the weight of 8 after a step with the gradient None?
-print(path([None], weight_decay=0.25)[0])
+print("None:", path([None], weight_decay=0.25))
+print("zero:", path([0.0], weight_decay=0.25))
 torch.testing.assert_close(path([None], weight_decay=0.25), [8.0])
 torch.testing.assert_close(path([0.0], weight_decay=0.25), [7.0])
 torch.testing.assert_close(path([0.0]), [8.0])
 
 # %%
-# Momentum moves a weight too, by what it remembers: here the gradient is 8 once,
-# and then 0. Adam remembers without being asked. ``AdamW`` decays without being
-# asked: its ``weight_decay`` is not 0 if you leave it out.
+# Momentum also moves a weight: it remembers old gradients. Here the gradient is 8
+# once, and then 0. ``Adam`` always remembers them. ``AdamW`` has a weight decay that is
+# not 0 if you do not set it.
 
 places = path([8.0, 0.0, 0.0], momentum=0.5)
 print(places)
@@ -77,8 +78,7 @@ assert path([0.0], kind=torch.optim.AdamW)[0] < 8
 # The fix
 # -------
 #
-# Give the optimizer only what shall move. What it does not have, it cannot
-# change.
+# Give the optimizer only the weights that should move. It cannot change the others.
 
 frozen = torch.nn.Parameter(torch.tensor(8.0), requires_grad=False)
 free = torch.nn.Parameter(torch.tensor(8.0))
@@ -89,7 +89,7 @@ optimizer.step()
 torch.testing.assert_close((frozen.item(), free.item()), (8.0, 7.0))
 
 # %%
-# A weight that shall follow its gradient, but not decay, gets its own group:
+# A weight that should follow its gradient, but not decay, gets a group of its own:
 
 bias = torch.nn.Parameter(torch.tensor(8.0))
 groups = [{"params": [free]}, {"params": [bias], "weight_decay": 0.0}]
@@ -102,8 +102,8 @@ torch.testing.assert_close(bias.item(), 8.0)
 # Frozen in the middle of training
 # --------------------------------
 #
-# ``requires_grad_(False)`` stops *new* gradients. The last one is still there, and
-# each step uses it again:
+# ``requires_grad_(False)`` stops *new* gradients. The last one, here 2, is still there,
+# and each step uses it again:
 
 w = torch.nn.Parameter(torch.tensor(8.0))
 optimizer = torch.optim.SGD([w], lr=0.5)
@@ -126,8 +126,8 @@ torch.testing.assert_close(w.item(), 6.0)
 # A part of a tensor
 # ------------------
 #
-# A tensor is skipped as a whole or not at all. An embedding row that occurs in
-# no batch has a gradient of 0 as long as another row has one.
+# The optimizer skips whole tensors only. If one row of an embedding has a gradient,
+# the other rows have a gradient of 0, and they decay.
 
 table = torch.nn.Embedding(2, 1)
 torch.nn.init.constant_(table.weight, 8.0)
@@ -138,7 +138,7 @@ print(table.weight.flatten().tolist())
 torch.testing.assert_close(table.weight[0].item(), 7.0)
 
 # %%
-# So put the fixed part back after each step. For pruned weights, put back 0.
+# Put the fixed part back after each step. For pruned weights, put back 0.
 
 fixed = torch.tensor([[True], [False]])
 start = torch.full((2, 1), 8.0)
@@ -151,8 +151,8 @@ torch.testing.assert_close(table.weight[0].item(), 8.0)
 # The popular fix that does not work
 # ----------------------------------
 #
-# A hook that multiplies the gradient by 0: the weight decays as in the first
-# program. The same with ``zero_grad(set_to_none=False)``, which leaves zeros.
+# A hook that multiplies the gradient by 0. The weight decays as in the first program.
+# ``zero_grad(set_to_none=False)`` leaves zeros, and the weight decays again.
 
 w = torch.nn.Parameter(torch.tensor(8.0))
 w.register_hook(lambda gradient: gradient * 0)
@@ -166,8 +166,8 @@ torch.testing.assert_close(w.item(), 7.0 - 0.5 * 0.25 * 7.0)
 
 # %%
 # Up to PyTorch 1.13, ``zero_grad()`` without an argument leaves zeros too. From 2.0
-# on it leaves ``None``. So a weight that a loss reached once, and no longer
-# reaches, stays where it is now; it decayed before.
+# on it leaves ``None``. So a weight that the loss no longer reaches stays where it is;
+# in older releases it decays.
 
 optimizer.zero_grad()
 before = w.item()
@@ -179,8 +179,8 @@ torch.testing.assert_close(w.item(), before)
 # Find the line in your own code
 # ------------------------------
 #
-# Call this in place of ``optimizer.step()``. It lists the shape of each parameter
-# that moved with a gradient of 0, and the settings of its group.
+# Call this in place of ``optimizer.step()``. For each parameter that moved with a
+# gradient of 0, it lists the shape, the weight decay and the momentum.
 
 
 def moved_anyway(optimizer):
@@ -195,13 +195,14 @@ def moved_anyway(optimizer):
 
 
 # %%
-# The bias has an effect of 1 and of -1 on this loss, together 0. It moves by
-# weight decay.
+# In this loss the bias is added and subtracted again, so its gradient is 0. It moves
+# by weight decay.
 
 model = torch.nn.Linear(2, 1)
 torch.nn.init.ones_(model.bias)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.5, weight_decay=0.25)
 (model(torch.ones(1, 2)) - model.bias).sum().backward()
+torch.testing.assert_close(model.bias.grad, torch.zeros(1))
 found = moved_anyway(optimizer)
 print(found)
 assert found == [((1,), 0.25, 0)]
