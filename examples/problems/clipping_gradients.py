@@ -242,6 +242,7 @@ torch.testing.assert_close(wrong, 1 / 1024, rtol=1e-5, atol=0.0)
 
 p = torch.nn.Parameter(torch.ones(1))
 optimizer = torch.optim.SGD([p], lr=1.0)
+scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
 scaler.scale((2 * p).sum()).backward()
 scaler.unscale_(optimizer)
 try:
