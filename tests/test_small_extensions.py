@@ -223,6 +223,7 @@ class TestEarlyCells:
     CONF = (
         'extensions = ["myst_nb", "early_cells"]\n'
         'nb_execution_mode = "cache"\nnb_execution_show_tb = True\nnb_execution_timeout = 60\n'
+        "nb_merge_streams = True\n"
         'exclude_patterns = ["html", ".jupyter_cache", "jupyter_execute"]\n'
     )
     PAGE = "---\nfile_format: mystnb\nkernelspec: {{name: python3}}\n---\n\n# Page\n\n{}"
@@ -241,9 +242,13 @@ class TestEarlyCells:
         output = self.build(tmp_path, page=number(41), plain="Text.\n")
         assert "page.md: Using cached notebook" in output
         assert "42" in tiny.soup(tmp_path, "page").find(class_="cell_output").text
-        output = self.build(tmp_path, page=number(42))
+        # What the kernel sends in pieces is joined without a new line.
+        pieces = self.CELL.format(42).replace(
+            "print(42 + 1)", "print(42 + 1, end='', flush=True)\nprint(' pieces')"
+        )
+        output = self.build(tmp_path, page=pieces)
         assert "page.md: Using cached notebook" in output
-        assert "43" in tiny.soup(tmp_path, "page").find(class_="cell_output").text
+        assert "43 pieces" in tiny.soup(tmp_path, "page").find(class_="cell_output").text
 
     def test_a_cell_that_fails_is_reported_by_myst_nb(self, tmp_path):
         with pytest.raises(AssertionError, match="ZeroDivisionError"):

@@ -4,20 +4,26 @@ myst-nb starts a kernel for each page when it reads the page, one after the othe
 kernel imports torch anew. Started beside the lessons, that work is done when myst-nb looks
 into its cache. What fails here fails there once more, and is reported there.
 
-Without this extension a build gives the same pages, later. It works with
+The kernel sends an output in pieces, which depend on timing. myst-nb's ``nb_merge_streams`` ends
+each piece with a new line; here they are joined as they are.
+
+Without this extension a build gives the same pages, later, but for such a new line. It works with
 ``nb_execution_mode = "cache"`` only, and pages in Markdown (``.md``) with code cells.
 """
 
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 
 def execute(cache_folder: str, timeout: int, pages: list[str]) -> None:
     """Execute those pages whose cells have no outputs in the cache, and put them there."""
     from jupyter_cache import get_cache
-    from jupyter_cache.executors import load_executor
+    from jupyter_cache.executors import load_executor, utils
 
+    # The executor cannot be asked for this setting of nbclient.
+    utils.executenb = partial(utils.executenb, coalesce_streams=True)
     cache = get_cache(cache_folder)
     for page in pages:
         cache.add_nb_to_project(page, read_data={"name": "myst_nb_md", "type": "plugin"})

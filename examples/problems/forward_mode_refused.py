@@ -32,8 +32,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 # ----------------------------------
 #
 # A sequence of one position can attend only to itself, so attention returns its
-# input. (The first use of forward mode warns in some releases about PyTorch's own
-# code. The ``with`` keeps that quiet.)
+# input. (In some releases the first use of forward mode gives a warning that concerns
+# only PyTorch itself. The ``with`` hides it.)
 
 
 def attend(q):
@@ -64,12 +64,12 @@ _, backward = torch.func.vjp(attend, q)
 torch.testing.assert_close(backward(direction)[0], direction)
 
 # %%
-# ``scaled_dot_product_attention`` chooses between several kernels. The fused ones,
-# such as flash attention, have no formula for forward mode, on the CPU either.
-# PyTorch 2.0 answered here on the CPU; 2.5 and later refuse.
+# ``scaled_dot_product_attention`` chooses between several kernels. The message names the
+# one that it chose, flash attention for the CPU. That kernel has no formula for forward
+# mode. (On the CPU, PyTorch 2.0 gave a result here; 2.5 and later refuse.)
 #
-# Other operations lack the formula as well, as ``embedding_bag``. Its ``backward``
-# works, and dual numbers do not get through:
+# Other operations lack the formula too. ``backward`` works for ``embedding_bag``, but dual
+# numbers do not get through:
 
 
 def bag(weight):
@@ -92,8 +92,8 @@ with forward_ad.dual_level():
 # The fix
 # -------
 #
-# Ask for attention that is made of small operations, each of which has the
-# formula: the backend ``MATH``.
+# Ask for the backend ``MATH``. It computes attention from small operations, and each of
+# them has the formula.
 
 with sdpa_kernel(SDPBackend.MATH):
     _, change = torch.func.jvp(attend, (q,), (direction,))
@@ -110,8 +110,8 @@ with sdpa_kernel(SDPBackend.MATH):
 torch.testing.assert_close(hessian.view(2, 2), 2 * torch.eye(2))
 
 # %%
-# For a whole Jacobian you can do without forward mode:
-# ``torch.autograd.functional.jacobian`` uses ``backward`` only, unless you ask otherwise.
+# For a whole Jacobian you need no forward mode: ``torch.autograd.functional.jacobian`` uses
+# ``backward``, unless you ask otherwise.
 
 jacobian = torch.autograd.functional.jacobian(attend, q)
 torch.testing.assert_close(jacobian.view(2, 2), torch.eye(2))
@@ -169,20 +169,12 @@ class CubeWithJvp(Cube):
 torch.testing.assert_close(push(CubeWithJvp.apply, x, one), torch.tensor(12.0))
 
 # %%
-# Or leave the Function as it is. ``torch.autograd.functional.jvp`` computes the same
-# number with two backward passes. It needs a ``backward`` that can itself be
-# differentiated, as here:
-
-_, change = torch.autograd.functional.jvp(Cube.apply, x, one)
-torch.testing.assert_close(change, torch.tensor(12.0))
-
-# %%
 # Complex numbers
 # ---------------
 #
 # For ``z**2`` the derivative is ``2 * z``. Forward mode multiplies by it. Backward
-# multiplies by its conjugate: the sign of the imaginary part differs. Both are
-# right, they answer different questions.
+# multiplies by its conjugate: the sign of the imaginary part differs. Neither is an
+# error: the two modes compute different things.
 
 z = torch.tensor(1 + 2j, dtype=torch.complex128)
 one = torch.ones_like(z)
@@ -193,8 +185,8 @@ torch.testing.assert_close(forward, 2 * z)
 torch.testing.assert_close(reverse, (2 * z).conj())
 
 # %%
-# So a complex Jacobian would depend on the mode that computes it. ``jacfwd`` and
-# ``jacrev`` of ``torch.func`` both refuse complex inputs:
+# So a complex Jacobian would depend on the mode. ``jacfwd`` and ``jacrev`` of ``torch.func``
+# both refuse complex inputs:
 
 for transform in (torch.func.jacfwd, torch.func.jacrev):
     try:
@@ -224,20 +216,8 @@ torch.testing.assert_close(jacobian[:, 0], torch.view_as_real(2 * z))
 # The popular fix that does not work
 # ----------------------------------
 #
-# ``torch.no_grad`` switches off the recording for backward. Forward mode goes on, and
-# the message stays:
-
-with torch.no_grad():
-    try:
-        torch.func.jvp(attend, (q,), (direction,))
-    except NotImplementedError as error:
-        assert "forward AD" in str(error)
-    else:
-        raise AssertionError("no_grad helped")
-
-# %%
-# ``detach`` in front of the operation silences the message, and makes a constant of
-# what it returns. Here ``q * attend(q)`` is ``q**2``, and the answer is
+# ``detach`` in front of the operation removes the message. But then its result is a
+# constant. Here ``q * attend(q)`` is ``q**2``, and the right answer is
 # ``2 * q * direction``, so (6, 20):
 
 
@@ -257,9 +237,8 @@ torch.testing.assert_close(right, 2 * q * direction)
 # Find the line in your own code
 # ------------------------------
 #
-# The message names a kernel. To see which layer of your model called it, note
-# each layer's name when it begins. The last name before the error is the layer
-# that you look for.
+# The message names a kernel, and not your layer. Note the name of each layer when it
+# begins. The last name before the error is the layer that you look for.
 
 
 class Attend(torch.nn.Module):

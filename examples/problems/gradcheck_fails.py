@@ -53,7 +53,7 @@ def warned(function, *arguments, **options):
 
 x = torch.tensor([[3.0, 4.0]], requires_grad=True)
 caught, error = warned(gradcheck, layer, x)
-print("UserWarning:", caught[0].message)
+print("UserWarning:", str(caught[0].message).strip())
 print(f"{type(error).__name__}: {error}")
 assert "Jacobian mismatch" in str(error)
 
@@ -68,22 +68,25 @@ torch.testing.assert_close(x.grad, torch.tensor([[1.0, 2.0]]))
 
 # %%
 # *Numerical* is measured: gradcheck changes the input by a step of ``1e-6``, and looks
-# how much the output changes. But between 2 and 4, two neighbouring numbers of
-# float32 are about a quarter of that step apart.
+# how much the output changes. But the output is 11, and two neighbouring float32
+# numbers there are nearly one step apart.
 
-three = torch.tensor(3.0)
-gap = torch.nextafter(three, torch.tensor(4.0)) - three
-print(f"the gap: {gap.item():.1e}, the step: 1.0e-06")
-assert 0.2e-6 < gap.item() < 0.3e-6
+
+def gap(number):
+    return (torch.nextafter(number, number + 1) - number).item()
+
+
+output = layer(x)[0, 0].detach()
+print(f"output {output.item()}, gap {gap(output):.2e}, step 1.00e-06")
 
 # %%
-# So ``3 + 1e-6`` is rounded, and the slopes above are 5 per cent too small. In
-# float64 the gap is far smaller than the step:
+# So the output is rounded. The measured slopes above are one and two of these gaps,
+# divided by the step. In float64 the gap is far smaller than the step:
 
-three = three.double()
-gap = torch.nextafter(three, three + 1) - three
-print(f"the gap: {gap.item():.1e}, the step: 1.0e-06")
-assert gap.item() < 1e-15
+assert f"{1 * gap(output) / 1e-6:.4f}" in str(error)
+assert f"{2 * gap(output) / 1e-6:.4f}" in str(error)
+print(f"gap {gap(output.double()):.2e}, step 1.00e-06")
+assert gap(output.double()) < 1e-14
 
 # %%
 # The fix
@@ -94,14 +97,15 @@ assert gap.item() < 1e-15
 
 double_layer = copy.deepcopy(layer).double()
 double_x = x.detach().double().requires_grad_()
-# Predict first: does it pass now? True or False
 print(gradcheck(double_layer, double_x))
 assert gradcheck(double_layer, double_x)
 assert layer.weight.dtype == torch.float32
 
 # %%
-# ``gradcheck`` looks only at the inputs that you hand over. This function gives its
-# weight no gradient. That is found when the weight is an input too:
+# When a weight gets no gradient
+# ------------------------------
+#
+# This function has an error: its weight gets no gradient.
 
 
 def cut(x, weight):
@@ -109,7 +113,13 @@ def cut(x, weight):
 
 
 weight = double_layer.weight
+# Predict first: does this check pass? True or False
+print(gradcheck(lambda x: cut(x, weight), double_x, raise_exception=False))
 assert gradcheck(lambda x: cut(x, weight), double_x)
+
+# %%
+# ``gradcheck`` looks only at the inputs that you give to it. Give it the weight too:
+
 assert not gradcheck(cut, (double_x, weight), raise_exception=False)
 
 # %%
@@ -128,8 +138,8 @@ assert gradcheck(model.eval(), double_x)
 # At a kink
 # ---------
 #
-# At a kink, as ``relu`` at 0, float64 does not help: there is no single slope to
-# measure. ``gradcheck_blind_spot`` has the numbers. Check at another point.
+# ``relu`` has a kink at 0: there is no single slope to measure, and float64 does not
+# help (``gradcheck_blind_spot``). Check at another point.
 
 zero = torch.zeros(1, dtype=torch.float64, requires_grad=True)
 one = torch.ones(1, dtype=torch.float64, requires_grad=True)
@@ -141,7 +151,7 @@ assert gradcheck(torch.relu, one)
 # ----------------------------------
 #
 # A larger tolerance makes the error go away. But then a wrong gradient passes as
-# well. This backward is wrong by 5 per cent:
+# well. This backward is wrong by 5 percent:
 
 
 class Wrong(torch.autograd.Function):
@@ -181,8 +191,7 @@ caught, error = warned(gradcheck, hidden, double_x)
 assert error is not None and caught == []
 
 # %%
-# Autograd records the conversion. Walk the graph of the output, and list the nodes
-# of conversions:
+# Autograd records the conversion. List the conversions in the graph of the output:
 
 
 def conversions(output):

@@ -29,8 +29,8 @@ import torch
 # The shortest program that shows it
 # ----------------------------------
 #
-# Two layers without bias, with the weights 2 and 3, and the input 5. A hook on
-# each layer, and one on each weight, write down that they were called.
+# Two layers without bias, with the weights 2 and 3, and the input 5. There is a hook
+# on each layer and one on each weight. Each hook notes that it was called.
 
 
 def on_layer(number, module, grad_input, grad_output):
@@ -76,7 +76,7 @@ torch.testing.assert_close(grads[1].item(), 3.0)
 # %%
 # For the same reason the hook of the first layer comes early: it cannot wait for
 # the gradient of the input. It is called *before* the gradient of its own weight
-# is known. (PyTorch 2.9.1 and later warn; 1.13 and 2.5 do the same in silence.)
+# is known. (PyTorch 2.9.1 and later warn; 1.13, 2.0 and 2.5 give no warning.)
 
 print(calls)
 assert calls == ["weight 1", "layer 1", "layer 0", "weight 0"]
@@ -95,8 +95,8 @@ torch.testing.assert_close(grads[0].item(), 6.0)
 assert calls == ["weight 1", "layer 1", "weight 0", "layer 0"]
 
 # %%
-# An embedding takes integers, and these cannot require a gradient. Put a tensor
-# hook on its *output*:
+# Integers, as the input of an embedding, cannot require a gradient. Put a tensor hook
+# on the *output* of the embedding:
 
 seen = []
 vectors = torch.nn.Embedding(4, 1)(torch.tensor([2]))
@@ -108,8 +108,8 @@ torch.testing.assert_close(seen, [7.0])
 # After retain_grad
 # -----------------
 #
-# A tensor hook may return another gradient. Which one does ``retain_grad`` keep,
-# if it was asked first?
+# A tensor hook may return another gradient. Here ``retain_grad`` is called before the
+# hook is set.
 
 x = torch.tensor(3.0, requires_grad=True)
 y = 2 * x
@@ -123,20 +123,10 @@ torch.testing.assert_close(x.grad.item(), 2 * 10.0)
 
 # %%
 # From PyTorch 2.0 on it keeps what *all* hooks have made of the gradient, even of
-# those set later (1.13 kept 1 here). Among hooks the order counts: the first one set
-# sees the gradient as it arrives.
-
-seen = []
-y = 2 * x
-y.register_hook(lambda gradient: seen.append(gradient.item()))
-y.register_hook(lambda gradient: gradient * 10)
-y.register_hook(lambda gradient: seen.append(gradient.item()))
-y.backward()
-torch.testing.assert_close(seen, [1.0, 10.0])
-
-# %%
-# From 2.0 on, ``torch.autograd.grad`` with respect to ``y`` returns what the hook on
-# ``y`` has made. The slope is 3; older releases return it unchanged.
+# those set later. (Up to 1.13 it kept 1 here.)
+#
+# ``torch.autograd.grad`` with respect to ``y`` returns what the hook on ``y`` has made,
+# also from 2.0 on. The slope is 3, and older releases return 3.
 
 y = 2 * x
 y.register_hook(lambda gradient: gradient * 10)
@@ -146,8 +136,8 @@ torch.testing.assert_close(torch.autograd.grad(3 * y, y)[0].item(), 30.0)
 # After a change in place
 # -----------------------
 #
-# A hook belongs to the value that the tensor had when it was set. Before ``mul_(5)``
-# the slope is 5, after it 1. (In 1.13 both saw 5.)
+# A hook belongs to the value that the tensor has when you set the hook. Before
+# ``mul_(5)`` the slope is 5, after it 1. (Up to 1.13 both hooks saw 5.)
 
 seen = {}
 y = 2 * x
@@ -163,8 +153,8 @@ torch.testing.assert_close(seen, {"before": 5.0, "after": 1.0})
 # ------------------------------------------
 #
 # A hook of ``register_post_accumulate_grad_hook`` gets the *parameter*. The gradient
-# is its ``.grad``. Here it is 10, and one step with the rate 0.1 leads from 2 to 1. If
-# you take the argument for the gradient, you get 1.8, without an error.
+# is its ``.grad``, here 10. One step with the rate 0.1 leads from 2 to 1. If you use
+# the argument as if it were the gradient, you get 1.8, without an error.
 
 
 def step_with(hook):
@@ -190,8 +180,8 @@ torch.testing.assert_close(step_with(wrong), 2 - 0.1 * 2)
 torch.testing.assert_close(step_with(right), 2 - 0.1 * 10)
 
 # %%
-# A hook of ``register_hook`` gets the gradient of this backward only, before it is
-# added. The other one comes after the addition.
+# A hook of ``register_hook`` gets the gradient of this backward, before it is added to
+# ``.grad``. The other hook is called after the addition.
 
 seen = []
 weight = torch.nn.Parameter(torch.tensor(2.0))
@@ -206,8 +196,8 @@ torch.testing.assert_close(seen, [10.0, 10.0, 10.0, 20.0])
 # In a pack hook
 # --------------
 #
-# This one doubles what it saves, in place. It gets no copy: its input has the same
-# memory as your tensor. So PyTorch refuses, but your tensor has changed by then.
+# This one doubles its input in place. But the input is no copy: it has the same memory
+# as your tensor. PyTorch raises an error, but your tensor is changed by then.
 
 
 def saved_with(pack, unpack, leaf):
@@ -235,9 +225,9 @@ torch.testing.assert_close(leaf.grad.item(), 6.0)
 # The popular fix that does not work
 # ----------------------------------
 #
-# ``.data`` hides the change from autograd, and there is no error. The product saves
-# ``leaf`` twice, so it is doubled twice: ``leaf`` becomes 12. The product is 144 in
-# place of 9, and the gradient 12 in place of 6.
+# Through ``.data`` autograd does not see the change, and there is no error. The product
+# saves ``leaf`` twice, so it is doubled twice: ``leaf`` becomes 12. The result is 144,
+# not 9, and the gradient 12, not 6.
 
 leaf = torch.tensor(3.0, requires_grad=True)
 y = saved_with(lambda t: t.data.mul_(2), lambda t: t / 2, leaf)
@@ -251,8 +241,8 @@ torch.testing.assert_close(leaf.grad.item(), 12.0)
 # Find the line in your own code
 # ------------------------------
 #
-# Ask every layer whether its input requires a gradient. A full backward hook on
-# one of those that are named here gets ``None``.
+# This names the layers whose input requires no gradient. A full backward hook on one
+# of them gets ``None``.
 
 
 def without_input_gradient(model, *inputs):

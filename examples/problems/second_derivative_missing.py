@@ -46,8 +46,8 @@ else:
 # Why
 # ---
 #
-# A backward pass computes with numbers, and by default it does not record what it
-# does. The slope is a plain 27. Nothing tells that it came from ``x``.
+# By default, a backward pass does not record what it computes. The slope is a plain
+# 27: it has no history that leads back to ``x``.
 
 assert not slope.requires_grad and slope.grad_fn is None
 
@@ -55,7 +55,7 @@ assert not slope.requires_grad and slope.grad_fn is None
 # The fix
 # -------
 #
-# Ask for a recording of the first backward: ``create_graph=True``.
+# Let autograd record the first backward: ``create_graph=True``.
 
 (slope,) = torch.autograd.grad(x**3, x, create_graph=True)
 (second,) = torch.autograd.grad(slope, x)
@@ -63,8 +63,8 @@ print(second.item())
 torch.testing.assert_close(second, torch.tensor(18.0))
 
 # %%
-# A gradient penalty does not always fail without it. Added to a loss, the slope
-# is silently a constant. The derivative of ``x**3 + slope**2`` is
+# Without it, a gradient penalty does not always give an error. Where it is added to a
+# loss, it is a constant, silently. The derivative of ``x**3 + slope**2`` is
 # :math:`27 + 2 \cdot 27 \cdot 18 = 999`:
 
 
@@ -98,8 +98,8 @@ def meta_gradient(**options):
 
 
 # %%
-# Without ``create_graph=True`` the inner gradient is a constant, and ``fast`` seems to
-# move as fast as ``w``. This is first-order MAML. Its slope is ``2 * fast``.
+# Without ``create_graph=True`` the inner gradient is a constant: for autograd, ``fast``
+# changes as much as ``w``. This is first-order MAML. Its slope is ``2 * fast``.
 
 first_order = meta_gradient()
 # Predict first: which number is it?
@@ -107,7 +107,7 @@ print(first_order.item())
 torch.testing.assert_close(first_order, torch.tensor(4.0))
 
 # %%
-# With it the code differentiates through the inner step, which is second order.
+# With it, the gradient goes through the inner step too. This is second-order MAML.
 
 print(meta_gradient(create_graph=True).item())
 torch.testing.assert_close(meta_gradient(create_graph=True), torch.tensor(2.0))
@@ -147,10 +147,10 @@ else:
     raise AssertionError("ctc_loss has a second derivative")
 
 # %%
-# The fused kernels of attention have none either: on the CPU, PyTorch 2.0 answered
-# here, 2.5 and later refuse. There is a choice: the backend ``MATH`` computes with
-# small operations. (One position attends only to itself, so this loss is the sum
-# of squares of ``q``.)
+# The kernel that attention chooses here has none either. (On the CPU, PyTorch 2.0 gave
+# a result; 2.5 and later refuse.) Choose the backend ``MATH``, which computes with small
+# operations. (One position attends only to itself, so this loss is the sum of squares
+# of ``q``.)
 
 
 def loss(q):
@@ -169,13 +169,14 @@ with sdpa_kernel(SDPBackend.MATH):
 torch.testing.assert_close(second, torch.full_like(q, 2.0))
 
 # %%
-# Where there is no choice, write the operation yourself from small ones, or keep
+# Where there is no such choice, write the operation yourself from small ones, or keep
 # it out of the part that is differentiated twice.
 #
 # Compiled with torch.compile
 # ---------------------------
 #
-# ``torch.compile`` with AOTAutograd compiles the first backward and no second one.
+# ``torch.compile`` with AOTAutograd compiles the first backward, and no second one. (The
+# backend ``aot_eager`` uses AOTAutograd too, and needs no C++ compiler.)
 
 
 def cubes(x):
@@ -192,8 +193,8 @@ else:
     raise AssertionError("double backward through a compiled function")
 
 # %%
-# Do not compile the part that you differentiate twice: call the function itself.
-# The backend ``eager`` works as well, since it leaves backward alone.
+# Do not compile the part that you differentiate twice: call the function itself. The
+# backend ``eager`` works too. It does not touch backward.
 
 expected = torch.tensor([6.0, 12.0])
 torch.testing.assert_close(second_derivative(cubes, point), expected)
@@ -225,8 +226,8 @@ torch.testing.assert_close(forward_over_reverse, torch.zeros(2, 2))
 assert reverse_over_reverse.isnan().all()
 
 # %%
-# The zeros are worse: they look like a result. Square before you add, and take
-# no root at all:
+# The zeros are worse, since they look like a result. Do not take the root: add the
+# squares, without the norm.
 
 
 def smooth_kernel(point):
@@ -242,15 +243,15 @@ torch.testing.assert_close(hessian, exact)
 # The popular fix that does not work
 # ----------------------------------
 #
-# ``retain_graph=True`` keeps what the first backward needs. It does not record what it
-# does, and MAML stays first order:
+# ``retain_graph=True`` keeps the values that the first backward used. It does not record
+# the backward itself, and MAML stays first order:
 
 print(meta_gradient(retain_graph=True).item())
 torch.testing.assert_close(meta_gradient(retain_graph=True), first_order)
 
 # %%
-# ``requires_grad_()`` on the slope silences the error. The slope is then the start
-# of a new graph, and ``x`` gets nothing.
+# ``requires_grad_()`` on the slope ends the error. But then the slope is a leaf, and ``x``
+# gets no gradient.
 
 (slope,) = torch.autograd.grad(x**3, x)
 slope.requires_grad_()
@@ -259,21 +260,12 @@ print(x.grad)
 assert x.grad is None and slope.grad is not None
 
 # %%
-# Some add a tiny number to the point, to step off the kink. At 1 and 2 it is lost
-# in float32:
-
-moved = centre + 1e-8
-assert torch.equal(moved, centre)
-hessian = torch.func.hessian(kernel)(moved)
-torch.testing.assert_close(hessian, torch.zeros(2, 2))
-
-# %%
 # Find the line in your own code
 # ------------------------------
 #
-# After each call of ``torch.autograd.grad`` whose result goes into a loss, ask for its
-# history. No ``grad_fn``: this call lacks ``create_graph=True``, or its result does not
-# depend on a tensor that requires a gradient.
+# Look at each result of ``torch.autograd.grad`` that goes into a loss. If it has no
+# ``grad_fn``, the call lacks ``create_graph=True``, or the slope does not depend on a
+# tensor that requires a gradient.
 
 for create_graph in (False, True):
     (slope,) = torch.autograd.grad(x**3, x, create_graph=create_graph)
@@ -283,8 +275,8 @@ for create_graph in (False, True):
 assert slope.grad_fn is None  # 5, whatever x is
 
 # %%
-# Zeros are found by comparing with the change of the first gradient between two
-# near points. This is one column of the Hessian.
+# Are zeros right? Measure how the first gradient changes between two near points. This
+# is one column of the Hessian.
 
 
 def column(function, point, number, step=1e-3):
@@ -300,9 +292,8 @@ print([round(entry, 2) for entry in measured.tolist()])
 torch.testing.assert_close(measured, exact[0].double(), rtol=0, atol=1e-4)
 
 # %%
-# For ``nan``, anomaly mode stops at the operation that made it: here a division in
-# the backward of the norm. Its warnings show where your code called the norm: in
-# ``kernel``.
+# For ``nan``, anomaly mode stops at the operation that made it: here a division in the
+# backward of the norm. Its warnings name your function that called the norm.
 
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")

@@ -60,9 +60,8 @@ print(len(calls))
 assert calls == [[1]]
 
 # %%
-# It was called only once, with one tensor that stands for all rows and has the
-# shape of a single row. For two rows ``x.sum() > 0`` is true, and for one it is false.
-# An ``if`` can go one way only.
+# It was called only once. ``x`` has the shape of one row, and stands for all three. For
+# two rows ``x.sum() > 0`` is true, and for one it is false. An ``if`` can go one way only.
 #
 # The fix
 # -------
@@ -94,19 +93,15 @@ else:
     raise AssertionError("vmap guessed which random numbers you want")
 
 # %%
-# One call, many rows: ``vmap`` must know whether each row gets random numbers of
-# its own, or all rows get the same ones. Say it with ``randomness``.
+# The function is called once for many rows. So ``vmap`` must know whether each row gets
+# random numbers of its own, as in an ordinary batch, or all rows get the same ones. Say
+# it with ``randomness``.
 
 torch.manual_seed(0)
 a, b = torch.vmap(F.dropout, randomness="different")(ones)
 c, d = torch.vmap(F.dropout, randomness="same")(ones)
-# Predict first: is c equal to d? True or False
-print(torch.equal(c, d))
+print("equal rows:", torch.equal(a, b), "and", torch.equal(c, d))
 assert torch.equal(c, d) and not torch.equal(a, b)
-
-# %%
-# ``"different"`` is what dropout does in an ordinary batch:
-
 a, b = F.dropout(ones)
 assert not torch.equal(a, b)
 
@@ -133,9 +128,8 @@ else:
     raise AssertionError("the values of two rows fitted into one")
 
 # %%
-# ``torch.zeros`` does not know of the rows. It makes one tensor for all of them, and
-# the values of two rows do not fit in. ``torch.zeros_like`` and ``x.new_zeros`` take
-# from ``x`` that there is one for each row.
+# ``torch.zeros`` knows nothing of the rows. It makes one tensor for all of them, and the
+# values of two rows do not fit in. ``torch.zeros_like(x)`` makes one for each row.
 
 
 def by_zeros_like(x):
@@ -144,15 +138,8 @@ def by_zeros_like(x):
     return result
 
 
-def by_new_zeros(x):
-    result = x.new_zeros(x.shape)
-    result[0] = x[0]
-    return result
-
-
 expected = torch.tensor([[1.0, 0.0], [3.0, 0.0]])
 torch.testing.assert_close(torch.vmap(by_zeros_like)(pairs), expected)
-torch.testing.assert_close(torch.vmap(by_new_zeros)(pairs), expected)
 
 # %%
 # Or build the result without a change in place:
@@ -201,7 +188,7 @@ assert "setup_context" in message(torch.vmap(Square.apply), pairs)
 # ``ctx``. ``setup_context`` saves what the backward needs.
 
 
-class Square(Square):
+class SplitSquare(Square):
     @staticmethod
     def forward(x):
         return x**2
@@ -211,22 +198,23 @@ class Square(Square):
         ctx.save_for_backward(inputs[0])
 
 
-print(torch.func.grad(Square.apply)(three).item())
-torch.testing.assert_close(torch.func.grad(Square.apply)(three).item(), 6.0)
+slope = torch.func.grad(SplitSquare.apply)(three)
+print(slope.item())
+torch.testing.assert_close(slope.item(), 6.0)
 
 # %%
-# For ``vmap`` it needs one thing more:
+# ``vmap`` needs one thing more:
 
-print(message(torch.vmap(Square.apply), pairs))
-Square.generate_vmap_rule = True
-torch.testing.assert_close(torch.vmap(Square.apply)(pairs), pairs**2)
+print(message(torch.vmap(SplitSquare.apply), pairs))
+SplitSquare.generate_vmap_rule = True
+torch.testing.assert_close(torch.vmap(SplitSquare.apply)(pairs), pairs**2)
 
 # %%
 # The popular fix that does not work
 # ----------------------------------
 #
-# A number for the ``if``, by ``.item()``, gives another message. Three rows have
-# three numbers.
+# ``.item()`` makes a Python number for the ``if``. But three rows have three numbers, and
+# you get another message.
 
 
 def positive_by_item(x):
@@ -241,23 +229,19 @@ assert ".item()" in message(torch.vmap(positive_by_item), rows)
 # ``setup_context`` the first message comes back.
 
 
-class Cube(torch.autograd.Function):
+class OnlyTheRule(Square):
     generate_vmap_rule = True
 
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x**3
 
-
-assert "setup_context" in message(torch.vmap(Cube.apply), pairs)
+assert "setup_context" in message(torch.vmap(OnlyTheRule.apply), pairs)
 
 # %%
 # Find the line in your own code
 # ------------------------------
 #
-# The traceback ends inside PyTorch, or in your function. The line that you look
-# for is the last one that is not in PyTorch's folder.
+# The last line of the traceback may be in PyTorch. You look for the last line that is
+# not in PyTorch's folder. This finds it: ``lineno`` is its number, and ``name`` the
+# function that it is in.
 
 torch_folder = os.path.dirname(torch.__file__)
 
@@ -271,6 +255,7 @@ def last_own_line(function, *arguments):
         return own[-1]
 
 
-frame = last_own_line(torch.vmap(first_only), pairs)
-print("in", frame.name + ":", frame.line)
-assert frame.name == "first_only"
+for function, rows_of in ((first_only, pairs), (positive, rows)):
+    frame = last_own_line(torch.vmap(function), rows_of)
+    print("in", frame.name)
+    assert frame.name == function.__name__ and frame.lineno > 0
