@@ -76,6 +76,13 @@ def record(session: nox.Session) -> None:
 
 
 @nox.session(python=False, default=False)
+def bench(session: nox.Session) -> None:
+    """Measure how the cost of a build grows: `nox -s bench -- 25 100`; all sizes take an hour."""
+    python = site_python(session, "bench")
+    session.run(python, "conf/bench/run.py", *session.posargs)
+
+
+@nox.session(python=False, default=False)
 def linkcheck(session: nox.Session) -> None:
     """Ask every other site that a page links to; needs the network."""
     python = site_python(session, "docs")

