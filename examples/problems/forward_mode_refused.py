@@ -135,6 +135,10 @@ class Cube(torch.autograd.Function):
         return 3 * x**2 * gradient
 
 
+# %%
+# ``make_dual`` joins a value and a direction:
+
+
 def push(function, x, direction):
     with forward_ad.dual_level():
         result = function(forward_ad.make_dual(x, direction))

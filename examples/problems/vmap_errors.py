@@ -169,6 +169,10 @@ class Square(torch.autograd.Function):
         return 2 * ctx.saved_tensors[0] * grad
 
 
+# %%
+# The message is the same for all three:
+
+
 def message(call, *arguments):
     try:
         call(*arguments)
