@@ -156,7 +156,7 @@ const ProblemFinder = (() => {
     return prepared.get(index);
   }
 
-  const OPERATION = /\b([A-Z]\w*?)Backward\d?\b/g;
+  const OPERATION = /\b([A-Z]\w{0,60}?)Backward\d?\b/g;
   const ANSI = /(?:\u001b|\u241b)?\[\d{1,3}(?:;\d{1,3})*m|\u001b\[[0-?]*[ -/]*[@-~]/g;
   const PREFIX = /^(?:\s|[|>│┃]|E\s{2,}|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,\d]*Z?\]?|\d\d:\d\d:\d\d[.,\d]*|\[[\w.:-]{1,20}\]:?|(?:INFO|DEBUG|WARNING|WARN|ERROR|CRITICAL|FATAL)\b[: -]*(?:[\w.]{1,30}:(?=\s[A-Za-z\[]))?)+/;
   const FRAME = /^(?:File ".*", line \d+|Traceback \(most recent|\S+\.py:\d+: (?:in |\w+Error$)|\S+\.py in )/;
