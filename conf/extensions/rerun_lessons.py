@@ -48,6 +48,21 @@ def _compare(app) -> None:
     shutil.rmtree(Path(app.outdir).parent / ".jupyter_cache", ignore_errors=True)
 
 
+def _count(app) -> None:
+    app.warnings_before_lessons = app._warncount
+
+
+def _forget_warned(app) -> None:
+    # sphinx-gallery says a warning when it runs a lesson, and never again: the next build
+    # would pass.
+    if app._warncount == app.warnings_before_lessons:
+        return
+    gallery = app.config.sphinx_gallery_conf
+    for digest in (Path(app.srcdir) / gallery["gallery_dirs"]).glob("*/*.md5"):
+        if str(digest.with_suffix("")) not in gallery["stale_examples"]:
+            digest.unlink()
+
+
 def _remember(app, exception) -> None:
     # Only after a build without an error: else the next one would trust half-made pages.
     if exception is None and hasattr(app, "lessons_fingerprint"):
@@ -65,5 +80,7 @@ def setup(app):
     app.add_config_value("rerun_lessons_modules", [], "")
     # sphinx-gallery runs the lessons at builder-inited with the default priority of 500.
     app.connect("builder-inited", _compare, priority=400)
+    app.connect("builder-inited", _count, priority=401)
+    app.connect("builder-inited", _forget_warned, priority=520)
     app.connect("build-finished", _remember)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
