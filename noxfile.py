@@ -17,7 +17,6 @@ PROJECT = nox.project.load_toml("pyproject.toml")
 # (nox itself would make one for each session, gigabytes apiece on Linux).
 SITE_ENVIRONMENT = ROOT / ".nox" / "site"
 
-SPHINX_OPTIONS = ["-W", "--keep-going", "-n", "-j", "auto", "-c", "conf", "-d", "_build/doctrees"]
 SITE = ROOT / "_build" / "html"
 # sphinx-gallery writes here during a build: to watch it would start the next build, for ever.
 GENERATED = ["docs/lessons", "docs/_generated"]
@@ -41,7 +40,7 @@ def site_python(session: nox.Session, group: str) -> str:
 def docs(session: nox.Session) -> None:
     """Build the site, with every lesson executed; warnings are errors."""
     python = site_python(session, "docs")
-    session.run(python, "-m", "sphinx", *SPHINX_OPTIONS, *session.posargs, "docs", str(SITE))
+    session.run(python, "conf/build_site.py", *session.posargs)
     session.log(f"The site is ready: {(SITE / 'index.html').as_uri()}")
 
 
@@ -58,9 +57,11 @@ def live(session: nox.Session) -> None:
     python = site_python(session, "live")
     watch = ["--watch", "examples", "--watch", "conf"]
     ignore = [option for folder in GENERATED for option in ("--ignore", folder)]
-    # A broken lesson must not end the session: warnings stay warnings here.
+    # Warnings stay warnings here. A broken lesson ends its build before any page is written: the
+    # browser keeps the last good one.
     session.run(
         *(python, "-m", "sphinx_autobuild", "-n", "-c", "conf", "-d", "_build/doctrees-live"),
+        *("-D", "sphinx_gallery_conf.abort_on_example_error=1", "-j", "auto"),
         *(*watch, *ignore, "--host", "127.0.0.1", *session.posargs),
         *("docs", "_build/live"),
     )

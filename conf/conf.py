@@ -27,6 +27,7 @@ extensions = [
     # Ours
     "reading_order",
     "check_release",
+    "writable_output",
     "whole_builds",
     "stale_pages",
     "rerun_lessons",

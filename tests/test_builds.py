@@ -1,21 +1,34 @@
 """The build: reproducible, quick to notice a change, clear when something is wrong."""
 
 import filecmp
+import random
 import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
-from conftest import copy_sources, run_build
+from conftest import build, copy_sources, run_build
+from writable_output import check_writable
 
 ONE_LESSON = '\nSECTIONS = {"first_gradients": ["first_gradient"]}\nLESSONS = ["first_gradient"]\n'
 
 
 def test_two_clean_builds_are_equal_to_the_byte(builds):
     first, second = (folder / "_build" / "html" for folder in builds)
+    assert not differing(first, second)
+    assert list(first.rglob("*.zip"))
+
+
+def differing(first: Path, second: Path) -> list[Path]:
+    """The files that only one of two folders has, or that differ."""
     names = {path.relative_to(first) for path in first.rglob("*") if path.is_file()}
-    assert names == {path.relative_to(second) for path in second.rglob("*") if path.is_file()}
-    assert any(name.suffix == ".zip" for name in names)
-    differing = [n for n in sorted(names) if not filecmp.cmp(first / n, second / n, shallow=False)]
-    assert not differing
+    both = names & {path.relative_to(second) for path in second.rglob("*") if path.is_file()}
+    one = names ^ {path.relative_to(second) for path in second.rglob("*") if path.is_file()}
+    unequal = [n for n in both if not filecmp.cmp(first / n, second / n, shallow=False)]
+    return sorted([*one, *unequal])
 
 
 @pytest.fixture(scope="module")
@@ -187,6 +200,140 @@ class TestErrors:
         status, output = run_build(small)
         assert status == 0, output
         assert page.read_text() == whole
+
+    def test_a_warning_in_another_process_fails_and_fails_again(self, small, changed):
+        text = (small / self.LESSON).read_text()
+        picture = '# sphinx_gallery_thumbnail_path = "no_such.png"\nimport torch\n'
+        changed(self.LESSON, text.replace("import torch\n", picture, 1))
+        for least in ("1", "1000"):
+            status, output = run_build(small, "-j", "2", "-D", f"lesson_processes_from={least}")
+            assert status != 0
+            assert re.search(r"WARNING: .*no_such\.png.*not found.*first_gradient\.py", output)
+
+    def test_a_broken_lesson_leaves_the_last_good_page_to_the_live_session(self, small, changed):
+        page = small / "_build" / "html" / "lessons" / "first_gradients" / "first_gradient.html"
+        status, output = run_build(small)
+        assert status == 0, output
+        good = page.read_text()
+        changed(self.LESSON, "\0\n# %%\n# More\n\nraise ValueError('broken on purpose')\n")
+        noxfile = (Path(__file__).parent.parent / "noxfile.py").read_text()
+        option = re.search(r'"(sphinx_gallery_conf\.abort_on_example_error=1)"', noxfile)[1]
+        status, output = run_build(small, "-D", option)
+        assert status != 0
+        assert "broken on purpose" in output
+        assert page.read_text() == good
+
+    def test_a_full_disk_is_one_line(self, small):
+        status, output = run_build(small, "-q", "-D", f"writable_output_space={10**9}")
+        assert status != 0
+        assert re.fullmatch(r"error: the build cannot write to .*: \d+ MiB are left.*\n", output)
+
+    @pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="there is no /proc here")
+    def test_a_read_only_folder_is_named(self):
+        with pytest.raises(SystemExit, match=r"cannot write to /proc/self: .*Make room"):
+            check_writable(Path("/proc/self/no/such/folder"), space=0)
+
+
+class TestBuildSite:
+    """``conf/build_site.py``, which ``nox -s docs`` runs."""
+
+    def build(self, small) -> str:
+        command = [
+            sys.executable,
+            "-X",
+            "importtime",
+            "conf/build_site.py",
+            "-D",
+            "check_release=0",
+        ]
+        done = subprocess.run(command, cwd=small, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    def test_does_nothing_where_nothing_has_changed(self, small):
+        self.build(small)
+        output = self.build(small)
+        assert "Nothing has changed" in output
+        assert not re.search(r"\| +sphinx$", output, re.MULTILINE)
+
+    def test_writes_a_page_that_somebody_deleted(self, small):
+        page = small / "_build" / "html" / "index.html"
+        page.unlink()
+        assert "Nothing has changed" not in self.build(small)
+        assert page.exists()
+
+
+PROBE = "accumulation.grad_before_backward"
+
+
+class TestManyBuilds:
+    """What all the builds above, and those here, leave is what one clean build makes."""
+
+    def test_a_killed_build_is_followed_by_a_correct_one(self, small):
+        (small / "docs" / "cells.md").write_text(
+            "---\nfile_format: mystnb\nkernelspec:\n  name: python3\n---\n\n# Cells\n\n"
+            "```{code-cell}\nprint(6 * 7)\n```\n"
+        )
+        index = small / "docs" / "index.md"
+        index.write_text(index.read_text().replace("lessons/index", "lessons/index\ncells"))
+        lesson = small / TestErrors.LESSON
+        text = lesson.read_text()
+        moments = random.Random(6)
+        for kill in range(10):
+            # Another text each time, so that there is something to do.
+            lesson.write_text(f"{text}\n# %%\n# This is build {kill}.\n\nprint({kill})\n")
+            process = build(small, "-D", "check_release=0", "-j", "2")
+            time.sleep(moments.uniform(0, 8))
+            process.kill()
+            process.communicate()
+        self.assert_as_clean(small)
+
+    def test_edits_of_every_kind_add_up(self, small):
+        def edit(name: str, old: str, new: str) -> None:
+            path = small / name
+            text = path.read_text()
+            assert old in text, (name, old)
+            path.write_text(text.replace(old, new, 1))
+
+        edit(TestErrors.LESSON, "# Exercises", "# Three exercises")
+        edit("docs/index.md", "# Home", "# The home page")
+        run_build(small)
+        edit("conf/static/site.css", "}", "  outline-offset: 1px;\n}")
+        edit(
+            "conf/extensions/page_description.py",
+            '"description" content',
+            '"description"  content',
+        )
+        edit("docs/records/lessons.toml", "[lessons]", f"[lessons]\nfirst_gradient = ['{PROBE}']")
+        run_build(small)
+        edit(
+            "docs/records/1.13.1.json",
+            f'"{PROBE}": {{"value": null}}',
+            f'"{PROBE}": {{"value": 7}}',
+        )
+        edit("docs/records/lessons.toml", "first_gradient", "a_first_one")
+        section = small / "examples" / "first_gradients"
+        (section / "first_gradient.py").rename(section / "a_first_one.py")
+        edit("conf/reading_order.py", '["first_gradient"]', '["a_first_one"]')
+        edit("conf/reading_order.py", '["first_gradient"]', '["a_first_one"]')
+        self.assert_as_clean(small)
+
+    def assert_as_clean(self, small):
+        status, output = run_build(small, "-j", "2")
+        assert status == 0, output
+        clean = small.with_name("clean")
+        shutil.rmtree(clean, ignore_errors=True)
+        status, output = run_build(copy_sources_of(small, clean))
+        assert status == 0, output
+        assert not differing(small / "_build" / "html", clean / "_build" / "html")
+
+
+def copy_sources_of(site: Path, folder: Path) -> Path:
+    """What a clean checkout of this changed site would have."""
+    generated = shutil.ignore_patterns("lessons", "_generated", "__pycache__")
+    for name in ("conf", "docs", "examples"):
+        shutil.copytree(site / name, folder / name, ignore=generated)
+    return folder
 
 
 class TestHosting:
