@@ -59,7 +59,7 @@ class TestLessons:
     @pytest.mark.parametrize("lesson", TAUGHT)
     def test_ends_with_a_summary_and_two_or_three_exercises(self, site, lesson):
         headings = [h.get_text().rstrip("#¶") for h in page(site / PATHS[lesson]).select("h2")]
-        own = [h for h in headings if h not in ("In other releases", "Run this lesson")]
+        own = [h for h in headings if h not in ("In other releases", "Run it yourself")]
         assert own[-2:] == ["What you can do now", "Exercises"]
         exercises = page(site / PATHS[lesson]).select("#exercises .prediction")
         assert 2 <= len(exercises) <= 3

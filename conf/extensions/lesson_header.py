@@ -16,7 +16,7 @@ from literal_links import lesson_pages
 WORDS_A_MINUTE = 200
 # A line of code is short, and read more slowly than prose.
 WORDS_A_LINE = 8
-RUN_BAR = "run-this-lesson"
+RUN_BAR = "run-it-yourself"
 
 
 def minutes(doctree: nodes.document) -> int:

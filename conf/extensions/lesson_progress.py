@@ -16,8 +16,9 @@ LESSON = """\
 """
 OVERVIEW = """\
 <div class="lesson-progress" data-lessons="{lessons}">
-<p><span role="status">0 of {count} lessons done.</span> Your marks are kept in this browser only,
-and never leave your device. <button type="button">Forget my progress</button></p>
+<p><span role="status">0 of {count} lessons done.</span>
+<span>Your marks are kept in this browser only, and never leave your device.</span>
+<button type="button">Forget my progress</button></p>
 </div>
 """
 

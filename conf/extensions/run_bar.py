@@ -64,7 +64,8 @@ def bar(
     for link in sorted(links, key=_rank):
         link[:] = [nodes.Text(label(link))]
         items += nodes.list_item("", nodes.paragraph("", "", link))
-    return made + [title, items]
+    made += [title, items]
+    return made
 
 
 def _rank(link: addnodes.download_reference) -> int:
@@ -78,13 +79,21 @@ def _on_read(app, doctree: nodes.document) -> None:
         folder = Path(app.env.doc2path(app.env.docname)).parent
         files = {link["reftarget"]: folder / Path(link["reftarget"]).name for link in links}
         if "sphx-glr-footer-gallery" in footer["classes"]:
-            made = bar(links, lambda link: _archive_label(files[link["reftarget"]]), "Run them all")
+            made = bar(
+                links,
+                lambda link: _archive_label(files[link["reftarget"]]),
+                "Run them all yourself",
+            )
         else:
-            made = bar(links, lambda link: _lesson_label(files[link["reftarget"]]), "Run this lesson")
+            made = bar(
+                links, lambda link: _lesson_label(files[link["reftarget"]]), "Run it yourself"
+            )
             _add_colab(app.config, made, links)
             script = next(path for path in files.values() if path.suffix == ".py")
             made += _command(script.name)
-        footer.replace_self(made)
+        # Not replace_self: that would keep the gallery's classes.
+        made["ids"] += footer["ids"]
+        footer.parent.replace(footer, made)
 
 
 def _is_footer(node: nodes.Node) -> bool:

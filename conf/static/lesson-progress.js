@@ -29,6 +29,9 @@
     const lessons = place.dataset.lessons.split(" ");
     const count = lessons.filter((name) => done.has(name)).length;
     status.textContent = `${count} of ${lessons.length} lessons done.`;
+    // A button that was just pressed stays, so that the keyboard does not lose its place.
+    if (done.size) delete place.dataset.empty;
+    else if (!("ready" in place.dataset)) place.dataset.empty = "";
   };
   const showCards = (done) => {
     for (const card of document.querySelectorAll(".lesson-card")) {
