@@ -15,10 +15,10 @@ def source(docname: str, suffix: str, gallery: str, lessons: set[str]) -> str:
 
     Args:
         suffix: of the page's file below ``docs/``.
-        gallery: the generated folder.
+        gallery: the generated folder; '' where there is none.
         lessons: the pages of lessons.
     """
-    if docname != f"{gallery}/index" and not docname.startswith(f"{gallery}/"):
+    if not gallery or not docname.startswith(f"{gallery}/"):
         return f"docs/{docname}{suffix}"
     path = PurePosixPath("examples") / PurePosixPath(docname).relative_to(gallery)
     if docname in lessons:
@@ -37,12 +37,11 @@ def _add_link(app, pagename, templatename, context, doctree) -> None:
     config = app.config
     if not config.repository_url or pagename not in app.env.found_docs:
         return
-    path = source(
-        pagename,
-        context["page_source_suffix"],
-        config.sphinx_gallery_conf["gallery_dirs"],
-        set(lesson_pages(app).values()),
-    )
+    gallery, lessons = "", set()
+    if "sphinx_gallery_conf" in config:
+        gallery = config.sphinx_gallery_conf["gallery_dirs"]
+        lessons = set(lesson_pages(app).values())
+    path = source(pagename, context["page_source_suffix"], gallery, lessons)
     context["edit_link"] = edit_link(config.repository_url, config.repository_branch, path)
 
 

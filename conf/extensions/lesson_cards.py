@@ -10,6 +10,7 @@ from html import unescape
 
 import reading_order
 from docutils import nodes
+from docutils.utils.smartquotes import smartyPants
 
 _GOAL = re.compile(r'class="sphx-glr-thumbcontainer" tooltip="([^"]*)"')
 
@@ -22,7 +23,8 @@ def make_cards(doctree: nodes.document) -> None:
         cards = nodes.enumerated_list(classes=["lesson-cards"])
         for raw, only in zip(parent[start:end], parent[start + 1 : end], strict=False):
             if isinstance(raw, nodes.raw) and (goal := _GOAL.search(raw.astext())):
-                cards += _card(only, unescape(goal[1]))
+                # As Sphinx sets the same sentence on the lesson's page.
+                cards += _card(only, smartyPants(unescape(goal[1]), "qDe"))
         # The raw <div> stands before the comment, and its end after the other.
         parent[start - 1 : end + 2] = [cards] if cards.children else []
 

@@ -70,30 +70,28 @@ def bar(
 
 def _rank(link: addnodes.download_reference) -> int:
     order = (".py", ".ipynb", ".zip")
-    return order.index(Path(link["reftarget"]).suffix)
+    return order.index(Path(_name(link)).suffix)
 
 
 def _on_read(app, doctree: nodes.document) -> None:
+    folder = Path(app.env.doc2path(app.env.docname)).parent
     for footer in list(doctree.findall(_is_footer)):
         links = list(footer.findall(addnodes.download_reference))
-        folder = Path(app.env.doc2path(app.env.docname)).parent
-        files = {link["reftarget"]: folder / Path(link["reftarget"]).name for link in links}
         if "sphx-glr-footer-gallery" in footer["classes"]:
             made = bar(
-                links,
-                lambda link: _archive_label(files[link["reftarget"]]),
-                "Run them all yourself",
+                links, lambda link: _archive_label(folder / _name(link)), "Run them all yourself"
             )
         else:
-            made = bar(
-                links, lambda link: _lesson_label(files[link["reftarget"]]), "Run it yourself"
-            )
+            made = bar(links, lambda link: _lesson_label(Path(_name(link))), "Run it yourself")
             _add_colab(app.config, made, links)
-            script = next(path for path in files.values() if path.suffix == ".py")
-            made += _command(script.name)
+            made += _command(next(_name(link) for link in links if _name(link).endswith(".py")))
         # Not replace_self: that would keep the gallery's classes.
         made["ids"] += footer["ids"]
         footer.parent.replace(footer, made)
+
+
+def _name(link: addnodes.download_reference) -> str:
+    return link["reftarget"].rpartition("/")[2]
 
 
 def _is_footer(node: nodes.Node) -> bool:
@@ -101,10 +99,10 @@ def _is_footer(node: nodes.Node) -> bool:
 
 
 def _add_colab(config, made: nodes.container, links: list[addnodes.download_reference]) -> None:
-    notebook = next(link for link in links if link["reftarget"].endswith(".ipynb"))
+    notebook = next(link for link in links if _name(link).endswith(".ipynb"))
     branch = config.run_bar_site_branch
     if url := colab_link(config.repository_url, branch, notebook.get("filename", "")):
-        name = f"Open {notebook['reftarget'].rpartition('/')[2]} in Colab"
+        name = f"Open {_name(notebook)} in Colab"
         link = nodes.reference("", name, refuri=url, internal=False)
         made[1] += nodes.list_item("", nodes.paragraph("", "", link))
 
