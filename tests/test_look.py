@@ -172,7 +172,7 @@ class TestEditLinks:
     def test_stand_nowhere_unless_configured(self, site):
         for path in all_pages(site):
             text = path.read_text(encoding="utf-8")
-            assert "Edit this page" not in text
+            assert 'class="edit-this-page"' not in text
             assert "colab.research" not in text
 
 
