@@ -40,6 +40,11 @@ extensions = [
     "record_lessons",
     "backward_steps",
     "gallery_pages",
+    "lesson_header",
+    "run_bar",
+    "lesson_cards",
+    "lesson_progress",
+    "edit_links",
     "own_branch",
     "prediction",
     "kink_table",
@@ -125,10 +130,17 @@ html_math_renderer = "mathml"
 html_static_path = ["static"]
 templates_path = ["templates"]
 html_css_files = ["site.css"]
+html_favicon = "static/favicon.svg"
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {"top_of_page_buttons": []}
 notfound_urls_prefix = "/"
+
+# -- Repository: only where its address is known ----------------------------------------------
+# "Edit this page", and with the branch that holds the built site, "Open in Colab".
+repository_url = os.environ.get("REPOSITORY_URL", "")
+repository_branch = os.environ.get("REPOSITORY_BRANCH", "main")
+run_bar_site_branch = os.environ.get("SITE_BRANCH", "")
 
 # -- Hosting: only where the site's address is known -----------------------------------------
 html_baseurl = os.environ.get("SITE_URL") or os.environ.get("READTHEDOCS_CANONICAL_URL", "")

@@ -75,6 +75,9 @@ SECTIONS = {
     ],
 }
 
+# The section whose pages answer a stuck reader: looked up one at a time, not read in a row.
+PROBLEMS = "problems"
+
 LESSONS = [lesson for lessons in SECTIONS.values() for lesson in lessons]
 
 

@@ -37,7 +37,7 @@ def build(folder: Path, *options: str, **environment: str) -> subprocess.Popen:
     return subprocess.Popen(
         [*command, "-d", "_build/doctrees", *options, "docs", "_build/html"],
         cwd=folder,
-        env=env | OFFLINE | {"SITE_URL": ""} | environment,
+        env=env | OFFLINE | {"SITE_URL": "", "REPOSITORY_URL": ""} | environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -337,9 +337,14 @@ def copy_sources_of(site: Path, folder: Path) -> Path:
 
 
 class TestHosting:
-    def test_a_base_url_brings_sitemap_and_canonical_addresses(self, builds):
+    def test_addresses_bring_sitemap_canonical_and_edit_links(self, builds):
         folder = builds[1]
-        environment = {"SITE_URL": "https://example.org/autograd"}
+        repository = "https://github.com/someone/autograd"
+        environment = {
+            "SITE_URL": "https://example.org/autograd",
+            "REPOSITORY_URL": repository,
+            "SITE_BRANCH": "site",
+        }
         command = ("-d", "_build/doctrees-hosted")
         status, output = run_build(folder, *command, **environment)
         assert status == 0, output
@@ -349,6 +354,12 @@ class TestHosting:
         page = (site / "questions.html").read_text()
         assert 'rel="canonical" href="https://example.org/autograd/questions.html"' in page
         assert "/autograd/_static/" in (site / "404.html").read_text()
+        lesson = (site / "lessons" / "kinks" / "ties.html").read_text()
+        assert f'href="{repository}/edit/main/examples/kinks/ties.py">Edit this page' in lesson
+        assert f'href="{repository}/edit/main/docs/questions.md">Edit this page' in page
+        assert re.search(
+            r'/someone/autograd/blob/site/_downloads/\w+/ties\.ipynb">Open ties', lesson
+        )
 
     def test_without_one_nothing_refers_to_a_host(self, site):
         assert not (site / "sitemap.xml").exists()

@@ -59,7 +59,7 @@ class TestLessons:
     @pytest.mark.parametrize("lesson", TAUGHT)
     def test_ends_with_a_summary_and_two_or_three_exercises(self, site, lesson):
         headings = [h.get_text().rstrip("#¶") for h in page(site / PATHS[lesson]).select("h2")]
-        own = [heading for heading in headings if heading != "In other releases"]
+        own = [h for h in headings if h not in ("In other releases", "Run it yourself")]
         assert own[-2:] == ["What you can do now", "Exercises"]
         exercises = page(site / PATHS[lesson]).select("#exercises .prediction")
         assert 2 <= len(exercises) <= 3
@@ -106,9 +106,7 @@ class TestLessons:
         for section, lessons in SECTIONS.items():
             if section == "problems":
                 continue
-            cards = page(site / "lessons" / section / "index.html").select(
-                ".sphx-glr-thumbcontainer"
-            )
+            cards = page(site / "lessons" / section / "index.html").select(".lesson-card")
             assert len(cards) == len(lessons)
             for card, lesson in zip(cards, lessons, strict=True):
                 title = page(site / PATHS[lesson]).select_one("h1").get_text().rstrip("#¶")
@@ -159,7 +157,7 @@ class TestEveryPage:
         for path in all_pages(site):
             for image in page(path).select("img"):
                 # On a card the link beside the picture has the name.
-                on_card = image.find_parent(class_="sphx-glr-thumbcontainer")
+                on_card = image.find_parent(class_="lesson-card")
                 assert image.get("alt") or (on_card and image["alt"] == ""), (path.name, image)
             for picture in page(path).select("svg[role=img]"):
                 assert re.match(r"(Autograd g|G)raph with \d+ |Plot of ", picture["aria-label"])
@@ -239,9 +237,7 @@ class TestGraphs:
 
     def test_thumbnail_is_the_first_picture(self, site):
         for section, lessons in SECTIONS.items():
-            cards = page(site / "lessons" / section / "index.html").select(
-                ".sphx-glr-thumbcontainer"
-            )
+            cards = page(site / "lessons" / section / "index.html").select(".lesson-card")
             for card, lesson in zip(cards, lessons, strict=True):
                 if lesson not in TAUGHT:
                     continue

@@ -27,7 +27,7 @@ from literal_links import lesson_pages
 from other_releases import read_mapping
 from sphinx.util.docutils import SphinxDirective
 
-SECTION = "problems"
+SECTION = reading_order.PROBLEMS
 SYMPTOMS = "How it shows:"
 FILE = "problem-index.js"
 OUTPUT_CLASS = "sphx-glr-script-out"
