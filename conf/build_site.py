@@ -11,9 +11,11 @@ import hashlib
 import json
 import os
 import sys
-import sysconfig
 from collections.abc import Iterable
 from pathlib import Path
+
+sys.path.append(str(Path(__file__).parent / "extensions"))
+from whole_builds import packages
 
 ROOT = Path(__file__).parent.parent
 BUILD = ROOT / "_build"
@@ -27,10 +29,16 @@ GENERATED = ("docs/lessons", "docs/_generated")
 OF_THE_SHELL = {"_", "OLDPWD", "PWD", "SHLVL", "TERM", "COLUMNS", "LINES", "PYTEST_CURRENT_TEST"}
 
 
-def files(folder: Path) -> Iterable[Path]:
-    """All files below a folder, in order; not what Python compiles for itself."""
+def files(folder: Path, without: Iterable[Path] = ()) -> Iterable[Path]:
+    """All files below a folder, in order; not what Python compiles for itself.
+
+    Args:
+        without: folders to leave out.
+    """
     for parent, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if name != "__pycache__")
+        folders[:] = sorted(
+            name for name in folders if name != "__pycache__" and Path(parent, name) not in without
+        )
         for name in sorted(names):
             yield Path(parent, name)
 
@@ -38,15 +46,14 @@ def files(folder: Path) -> Iterable[Path]:
 def inputs(root: Path, options: list[str]) -> str:
     """A digest of all that decides what the site looks like."""
     found = hashlib.sha256()
-    packages = Path(sysconfig.get_path("purelib")).glob("*.dist-info")
     variables = {key: value for key, value in os.environ.items() if key not in OF_THE_SHELL}
-    facts = [sys.version, options, sorted(p.name for p in packages), sorted(variables.items())]
+    facts = [sys.version, options, packages(), sorted(variables.items())]
     found.update(json.dumps(facts).encode())
+    generated = [root / name for name in GENERATED]
     for source in SOURCES:
-        for file in files(root / source):
-            name = file.relative_to(root).as_posix()
-            if not name.startswith(GENERATED):
-                found.update(f"{name}\0{file.stat().st_size}\0".encode() + file.read_bytes())
+        for file in files(root / source, without=generated):
+            content = file.read_bytes()
+            found.update(f"{file.relative_to(root)}\0{len(content)}\0".encode() + content)
     return found.hexdigest()
 
 

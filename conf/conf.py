@@ -90,7 +90,6 @@ sphinx_gallery_conf = {
         "lesson_exit.reset",
     ),
     "reset_modules_order": "both",
-    "doc_module": ("torch", "torchviz"),
     "remove_config_comments": True,
     "first_notebook_cell": (CONF / "first_notebook_cell.txt").read_text(),
     # Timings and a signature differ from build to build, or say nothing to a reader.

@@ -21,11 +21,13 @@ def test_two_clean_builds_are_equal_to_the_byte(builds):
 
 def differing(first: Path, second: Path) -> list[Path]:
     """The files that only one of two folders has, or that differ."""
-    names = {path.relative_to(first) for path in first.rglob("*") if path.is_file()}
-    both = names & {path.relative_to(second) for path in second.rglob("*") if path.is_file()}
-    one = names ^ {path.relative_to(second) for path in second.rglob("*") if path.is_file()}
+    names, others = (
+        {path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
+        for folder in (first, second)
+    )
+    both = names & others
     unequal = [n for n in both if not filecmp.cmp(first / n, second / n, shallow=False)]
-    return sorted([*one, *unequal])
+    return sorted([*(names ^ others), *unequal])
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 """Give every lesson a PyTorch in its initial state.
 
-sphinx-gallery runs all scripts in one process. A default dtype, a grad mode, a seed or a
+sphinx-gallery runs many scripts in one process. A default dtype, a grad mode, a seed or a
 warning filter that one lesson sets would reach the next one, so that a full build and an
 incremental one differ. Named as ``"fresh_torch.reset_torch"`` in ``reset_modules``; worker
 processes of a parallel build find it there too.

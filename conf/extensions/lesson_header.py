@@ -5,8 +5,6 @@ note that points to the page's end. The line links to the downloads there instea
 """
 
 import re
-from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 
 import reading_order
@@ -48,25 +46,19 @@ def section_title(header: str) -> str:
     return re.search(r"(?m)^(.+)\n[-=]{3,}$", header)[1]
 
 
-def facts(doctree: nodes.document, where: str) -> nodes.paragraph:
+def facts(doctree: nodes.document, where: str, release: str) -> nodes.paragraph:
     """The line itself. Each fact is a part of its own, so that a style can set them apart."""
     time = minutes(doctree)
-    release = f"Run with PyTorch {_release()}."
     parts = [
         *([nodes.inline("", f"{where}.", classes=["lesson-position"])] if where else []),
         nodes.inline("", f"{time} minute{'s' * (time > 1)} to read.", classes=["lesson-time"]),
-        nodes.inline("", release, classes=["lesson-release"]),
+        nodes.inline("", f"Run with PyTorch {release}.", classes=["lesson-release"]),
         nodes.reference("", "Download or run it", internal=True, refid=RUN_BAR),
     ]
     line = nodes.paragraph(classes=["lesson-facts"])
     for part in parts:
         line += [part, nodes.Text(" ")]
     return line
-
-
-@cache
-def _release() -> str:
-    return version("torch").partition("+")[0]
 
 
 def _on_read(app, doctree: nodes.document) -> None:
@@ -81,7 +73,7 @@ def _on_read(app, doctree: nodes.document) -> None:
         return section_title(header.read_text(encoding="utf-8"))
 
     heading = next(doctree.findall(nodes.title))
-    line = facts(doctree, position(lesson, title))
+    line = facts(doctree, position(lesson, title), app.config.release)
     heading.parent.insert(heading.parent.index(heading) + 1, line)
 
 

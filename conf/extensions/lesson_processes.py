@@ -1,13 +1,13 @@
 """Run many lessons in several processes, and let a warning there count.
 
-Where Sphinx has more than one process (``-j``) and at least ``lesson_processes_from`` lessons are to run,
-sphinx-gallery gets as many. Each of them starts Python and imports torch, so that fewer lessons are
-sooner done in one.
+Where Sphinx has more than one process (``-j``) and at least ``lesson_processes_from`` lessons are
+to run, sphinx-gallery gets as many. Each of them starts Python and imports torch, so that fewer
+lessons are sooner done in one.
 
-The processes are Pythons of their own, in which nobody listens to Sphinx's loggers: a warning there would
-be printed, and a build with ``-W`` would pass. Here each of them writes its warnings to a file, and the
-build gives them again when the lessons have run. What makes it do so travels with the
-gallery's configuration, which it gets with every lesson.
+The processes are Pythons of their own, in which nobody listens to Sphinx's loggers: a warning
+there would be printed, and a build with ``-W`` would pass. Here each of them writes its warnings
+to a file, and the build gives them again when the lessons have run. What makes it do so travels
+with the gallery's configuration, which it gets with every lesson.
 
 A lesson with ``# sphinx_gallery_parallel = False`` runs in the build's own process.
 """

@@ -1,7 +1,8 @@
 """Run lessons again when something other than their own text has changed.
 
 sphinx-gallery looks only at a script's checksum. An output also depends on the releases of
-the libraries and on our modules that shape it (sphinx-gallery issue 936 is related).
+the libraries and on our modules that shape it (sphinx-gallery issue 936 is related). And it gives
+a warning about a lesson only when it runs it, so a lesson with a warning runs again as well.
 
 Configuration: ``rerun_lessons_packages`` (distribution names) and ``rerun_lessons_modules``
 (files of this folder).

@@ -20,10 +20,15 @@ def digest(folder: Path) -> str:
     files = [path for pattern in ("*.py", "*.html") for path in folder.rglob(pattern)]
     for path in sorted(files):
         found.update(f"{path.relative_to(folder)}\0".encode() + path.read_bytes())
-    # Each installed package has a folder whose name ends in its version.
-    packages = Path(sysconfig.get_path("purelib")).glob("*.dist-info")
-    found.update("\n".join(sorted(package.name for package in packages)).encode())
+    found.update("\n".join(packages()).encode())
     return found.hexdigest()
+
+
+def packages() -> list[str]:
+    """The installed packages with their versions, in order."""
+    # Each has a folder whose name ends in its version.
+    folders = Path(sysconfig.get_path("purelib")).glob("*.dist-info")
+    return sorted(folder.name for folder in folders)
 
 
 def _begin(app, config) -> None:

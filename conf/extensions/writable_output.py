@@ -35,13 +35,15 @@ def check_writable(folder: Path, space: int) -> None:
 
 def _said(where, why: str) -> str:
     return (
-        f"error: the build cannot write to {where}: {why}. Make room, or make the folder writable, "
-        "or build to another one. What was built before is as it was"
+        f"error: the build cannot write to {where}: {why}. Make room, or make the folder "
+        "writable, or build to another one. What was built before is as it was"
     )
 
 
 def _before(app, config) -> None:
-    for folder in (app.outdir, app.doctreedir, app.srcdir):
+    # Below the sources only where no live session watches: where the system has no files without
+    # a name, the check would start the next build, for ever.
+    for folder in (app.outdir, app.doctreedir, Path(app.srcdir) / "_generated"):
         check_writable(Path(folder), config.writable_output_space)
 
 
@@ -50,8 +52,8 @@ def _after(app, exception) -> None:
     if isinstance(exception, OSError) and exception.errno in _CANNOT_WRITE:
         where = exception.filename or app.outdir
         raise SystemExit(
-            f"error: the build could not write {where}: {exception.strerror}. Make room and build again: "
-            "the next build writes every page anew"
+            f"error: the build could not write {where}: {exception.strerror}. Make room and build "
+            "again: the next build writes every page anew"
         ) from exception
 
 
