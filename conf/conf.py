@@ -47,7 +47,9 @@ extensions = [
     "mathml",
     "inventories",
     "literal_links",
-    "offline_search",
+    "search_words",
+    "search_text",
+    "search_page",
     "page_description",
     "reproducible_zips",
 ]
