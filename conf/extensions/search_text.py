@@ -25,10 +25,13 @@ FURNITURE = {
     "other-releases",
     "problem-list",
     "sphx-glr-footer",
+    "toctree-wrapper",
 }
 _TITLES = (nodes.title, nodes.term)
 _SKIPPED = (*_TITLES, nodes.raw, nodes.comment, nodes.meta, nodes.Invisible)
-_SKIPPED_NAMES = {"graph_words", "backward_steps", "problem_listing"}
+_SKIPPED_NAMES = {"backward_steps", "problem_listing", "toctree"}
+# The names of operations in a graph: "MulBackward0".
+_OPERATION = re.compile(r"\b[A-Z]\w*Backward\d*\b")
 
 
 def sections(doctree: nodes.document) -> list[list[str]]:
@@ -55,6 +58,10 @@ def _texts(node: nodes.Element):
     """The text of each block below a node, on one line each."""
     for child in node.children:
         if isinstance(child, nodes.Text):
+            continue
+        if child.tagname == "graph_words":
+            if names := dict.fromkeys(_OPERATION.findall(child.astext())):
+                yield f"In the graph: {', '.join(names)}."
             continue
         if isinstance(child, _SKIPPED) or _is_part(child) or child.tagname in _SKIPPED_NAMES:
             continue

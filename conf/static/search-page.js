@@ -33,7 +33,8 @@
     return made;
   }
 
-  function item({ docname, kind, title, section, excerpt }) {
+  function item({ docname, kind, show }) {
+    const { title, section, excerpt } = show();
     const address = `${docname}${DOCUMENTATION_OPTIONS.LINK_SUFFIX}`;
     const made = document.createElement("li");
     const tag = document.createElement("span");

@@ -15,12 +15,18 @@ const SiteSearch = (() => {
   // How much a word counts in the page's title, in a heading of it, and in its text.
   const TITLE = 6;
   const HEADING = 2.5;
+  // In its address, which names the section and the lesson: lessons/accumulation/why_it_adds.
+  const ADDRESS = 2;
   const TEXT = 2;
+  // That it is there at all, if only in a picture.
+  const PRESENT = 0.3;
   // More of the same word counts little.
   const SATURATION = 2;
   // How much it adds when the words stand there as they were typed, by the same three places.
   const PHRASE = { title: 2.5, heading: 1.2, text: 0.8 };
-  // A word that only begins as typed, or a part of a name.
+  // The title is just that.
+  const WHOLE_TITLE = 4;
+  // A part of a name, or a word that only begins as typed where none is spelled so.
   const PART = 0.5;
   // How much the finder of problem pages adds: all of it for a message of so many words.
   const FINDER = 4;
@@ -58,19 +64,21 @@ const SiteSearch = (() => {
 
   /** A function that says which terms a word of a text is: [[place of the term, weight]]. */
   function matcher(terms) {
+    const { terms: inTexts, titleterms: inTitles } = Search._index;
+    const isWord = terms.map(({ stem }) => Object.hasOwn(inTexts, stem) || Object.hasOwn(inTitles, stem));
     const known = new Map();
     const exactly = new Map(terms.map(({ stem }, place) => [stem, place]));
     return (token) => {
       if (!known.has(token)) {
         const found = new Map();
         for (const part of token.match(NAME_PART) ?? []) {
-          if (part !== token && exactly.has(stem(part))) {
+          if (part.length > 1 && part !== token && exactly.has(stem(part))) {
             found.set(exactly.get(stem(part)), PART);
           }
         }
         const lower = token.toLowerCase();
         terms.forEach(({ word }, place) => {
-          if (word.length > 2 && lower.startsWith(word)) {
+          if (!isWord[place] && word.length > 2 && lower.startsWith(word)) {
             found.set(place, PART);
           }
         });
@@ -131,7 +139,7 @@ const SiteSearch = (() => {
     return [...pieces, [text.slice(at, end), false]].filter(([piece]) => piece);
   }
 
-  /** How well a page fits, and where. */
+  /** How well a page fits: its score, and a function that says what to show of it. */
   function look(docname, title, terms, rarity, match, phrase) {
     const sections = SEARCH_TEXT[docname] ?? [];
     const all = rarity.reduce((sum, value) => sum + value, 0);
@@ -146,7 +154,9 @@ const SiteSearch = (() => {
     const titles = heaviest(inTitle);
     const headings = terms.map(() => 0);
     const counts = terms.map(() => 0);
-    const said = { title: plain(title).includes(phrase), heading: false, text: false };
+    const address = heaviest(hits(docname.replaceAll("/", " "), match));
+    const isNamed = docname.endsWith(`/${phrase.replaceAll(" ", "_")}`);
+    const said = { title: isNamed || plain(title).includes(phrase), heading: false, text: false };
     let best = null;
     sections.forEach(([anchor, heading, text], number) => {
       const inHeading = number ? hits(heading, match) : [];
@@ -173,7 +183,9 @@ const SiteSearch = (() => {
     let score = 0;
     terms.forEach((term, place) => {
       const often = counts[place] / (counts[place] + SATURATION);
-      score += rarity[place] * (TITLE * titles[place] + HEADING * headings[place] + TEXT * often);
+      const value =
+        TITLE * titles[place] + HEADING * headings[place] + ADDRESS * address[place] + TEXT * often;
+      score += rarity[place] * (PRESENT + value);
     });
     for (const [where, weight] of Object.entries(PHRASE)) {
       score += said[where] && phrase ? weight * all : 0;
@@ -181,19 +193,21 @@ const SiteSearch = (() => {
     best ??= sections[0] && {
       anchor: "", heading: "", text: sections[0][2], inHeading: [], inText: [], phraseAt: -1,
     };
-    return {
-      score,
+    score += plain(title) === phrase ? WHOLE_TITLE * all : 0;
+    const show = () => ({
       title: marked(title, inTitle),
       section: best?.anchor ? { anchor: best.anchor, title: marked(best.heading, best.inHeading) } : null,
       excerpt: best ? excerpt(best.text, best.inText, rarity, best.phraseAt) : [],
-    };
+    });
+    return { score, show };
   }
 
   /**
    * The pages for a query, best first.
    *
-   * Returns {whole, results: [{docname, kind, title, section, excerpt}]}, or null for a query
-   * without a word that says something. `whole`: each page has all words; otherwise, some of them.
+   * Returns {whole, results: [{docname, kind, show}]}, or null for a query without a word that says
+   * something. `whole`: each page has all words; otherwise, some of them. `show()` gives the title,
+   * the section and the excerpt.
    */
   function find(query) {
     const terms = parse(query);
