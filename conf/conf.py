@@ -51,6 +51,10 @@ extensions = [
     "search_text",
     "search_page",
     "page_description",
+    "social_card",
+    "site_metadata",
+    "change_feed",
+    "valid_html",
     "reproducible_zips",
 ]
 nitpicky = True
@@ -140,3 +144,4 @@ if html_baseurl:
     notfound_urls_prefix = urlsplit(html_baseurl).path
     extensions.append("sphinx_sitemap")
     sitemap_url_scheme = "{link}"
+    sitemap_excludes = ["404.html", "genindex.html", "search.html"]
