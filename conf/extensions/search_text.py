@@ -65,6 +65,9 @@ def _texts(node: nodes.Element):
             continue
         if isinstance(child, _SKIPPED) or _is_part(child) or child.tagname in _SKIPPED_NAMES:
             continue
+        # What sphinx-gallery writes for other formats is still there when a page has been read.
+        if isinstance(child, addnodes.only) and child["expr"].strip() == "not html":
+            continue
         if FURNITURE & set(child.get("classes", [])):
             continue
         if isinstance(child, nodes.TextElement):
