@@ -32,7 +32,7 @@ QUERIES = [
     ("vmap", "lessons/problems/vmap_errors", 1),
     ("memory leak", "lessons/problems/memory_grows", 1),
     ("saved_tensors", "lessons/problems/own_function_errors", 3),
-    ("create_graph", "lessons/problems/second_derivative_missing", 2),
+    ("create_graph", "lessons/problems/second_derivative_missing", 3),
     ("modified by an inplace operation", "lessons/problems/modified_in_place", 1),
     ("backward through the graph a second time", "lessons/problems/backward_twice", 1),
     (

@@ -88,7 +88,7 @@ def _inline(node: nodes.Node) -> str:
 def plain_formula(latex: str) -> str:
     r"""A formula as one line of text: ``2\,\mathbf{x}\cdot\mathbf{x}`` is "2 x·x"."""
     text = re.sub(r"\\(?:begin|end)\{\w+\*?\}", "", latex)
-    text = text.replace(r"\cdot", "·").replace("&", " ").replace(r"\\", " ")
+    text = re.sub(r"\\cdot\s*", "·", text).replace("&", " ").replace(r"\\", " ")
     text = re.sub(r"\\[,;:! ]", " ", text)
     return re.sub(r"[{}]|\\(?:mathbf|mathrm|text|operatorname|bar|left|right)\b|\\", "", text)
 
