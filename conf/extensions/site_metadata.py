@@ -111,11 +111,12 @@ def _parents(app, pagename: str, base: str) -> list[tuple[str, str]]:
     """Title and address of the start page and of each page above this one."""
     root = app.config.root_doc
     found = []
-    above = app.env.collect_relations().get(pagename, [None])[0]
+    relations = app.builder.relations
+    above = relations.get(pagename, [None])[0]
     while above and above != root:
         uri = app.builder.get_target_uri(above)
         found.append((app.env.titles[above].astext(), base + uri))
-        above = app.env.collect_relations().get(above, [None])[0]
+        above = relations.get(above, [None])[0]
     return [(app.config.project, base), *reversed(found)]
 
 

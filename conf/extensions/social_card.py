@@ -89,7 +89,8 @@ def _add(app, pagename, templatename, context, doctree) -> None:
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
         # Few colours are enough for text, and make the file four times smaller.
-        draw(*said).quantize(32, dither=Image.Dither.NONE).save(file, optimize=True)
+        few = Image.Quantize.FASTOCTREE
+        draw(*said).quantize(64, method=few, dither=Image.Dither.NONE).save(file)
     alt = ". ".join(part.rstrip(".") for part in said[:2] if part)
     context["social_card"] = {"path": path, "alt": alt, "width": WIDTH, "height": HEIGHT}
 
