@@ -29,7 +29,7 @@ const SiteSearch = (() => {
   // A part of a name, or a word that only begins as typed where none is spelled so.
   const PART = 0.5;
   // How much the finder of problem pages adds: all of it for a message of so many words.
-  const FINDER = 4;
+  const FINDER = 5;
   const MESSAGE = 6;
   // A pasted traceback has hundreds of words.
   const MOST_TERMS = 30;
@@ -113,7 +113,7 @@ const SiteSearch = (() => {
     };
     let best = 0;
     let most = -1;
-    for (const hit of found.slice(0, 100)) {
+    for (const hit of found.slice(0, 40)) {
       if (value(hit.start) > most) {
         most = value(hit.start);
         best = hit.start;
@@ -181,10 +181,15 @@ const SiteSearch = (() => {
       }
     });
     let score = 0;
+    // A title with one word of five says less of them than a title with all five.
+    const share = titles.reduce((sum, weight, place) => sum + weight * rarity[place], 0) / all;
     terms.forEach((term, place) => {
       const often = counts[place] / (counts[place] + SATURATION);
       const value =
-        TITLE * titles[place] + HEADING * headings[place] + ADDRESS * address[place] + TEXT * often;
+        TITLE * share * titles[place] +
+        HEADING * headings[place] +
+        ADDRESS * address[place] +
+        TEXT * often;
       score += rarity[place] * (PRESENT + value);
     });
     for (const [where, weight] of Object.entries(PHRASE)) {
@@ -234,7 +239,7 @@ const SiteSearch = (() => {
       const held = rarity.filter((value, term) => holders[term].has(docname));
       const covers = held.reduce((sum, value) => sum + value, 0) / all;
       const seen = look(docname, title, terms, rarity, match, phrase);
-      const fix = FINDER * all * Math.min(1, terms.length / MESSAGE) * (first.get(docname) ?? 0) ** 2;
+      const fix = FINDER * all * Math.min(1, splitQuery(query).length / MESSAGE) * (first.get(docname) ?? 0) ** 2;
       return {
         ...seen, docname, kind,
         score: seen.score * factor * covers ** 2 + fix,
