@@ -45,7 +45,7 @@ const SearchKey = (() => {
   }
 
   function typesInto(element) {
-    return element?.isContentEditable || element?.matches("input:not([type=checkbox], [type=radio], [type=button], [type=submit]), textarea, select");
+    return element?.isContentEditable || element?.matches?.("input:not([type=checkbox], [type=radio], [type=button], [type=submit]), textarea, select");
   }
 
   function press(event) {
