@@ -22,7 +22,7 @@ BUILD = ROOT / "_build"
 SITE = BUILD / "html"
 STATE = BUILD / "state.json"
 OPTIONS = ["-W", "--keep-going", "-n", "-j", "auto", "-c", "conf", "-d", "_build/doctrees"]
-SOURCES = ("conf", "docs", "examples")
+SOURCES = ("CHANGELOG.md", "conf", "docs", "examples")
 # What a build writes below the sources.
 GENERATED = ("docs/lessons", "docs/_generated")
 # They differ from shell to shell, and no page depends on them.
@@ -51,7 +51,8 @@ def inputs(root: Path, options: list[str]) -> str:
     found.update(json.dumps(facts).encode())
     generated = [root / name for name in GENERATED]
     for source in SOURCES:
-        for file in files(root / source, without=generated):
+        path = root / source
+        for file in [path] if path.is_file() else files(path, without=generated):
             content = file.read_bytes()
             found.update(f"{file.relative_to(root)}\0{len(content)}\0".encode() + content)
     return found.hexdigest()

@@ -54,8 +54,13 @@ extensions = [
     "mathml",
     "inventories",
     "literal_links",
-    "offline_search",
+    "search_words",
+    "search_text",
+    "search_page",
     "page_description",
+    "social_card",
+    "site_metadata",
+    "change_feed",
     "reproducible_zips",
 ]
 nitpicky = True
@@ -150,3 +155,4 @@ if html_baseurl:
     notfound_urls_prefix = urlsplit(html_baseurl).path
     extensions.append("sphinx_sitemap")
     sitemap_url_scheme = "{link}"
+    sitemap_excludes = ["404.html", "genindex.html", "search.html"]

@@ -27,6 +27,7 @@ def copy_sources(folder: Path) -> Path:
     """Copy what a clean checkout has of the site's sources."""
     for name in SOURCES:
         shutil.copytree(ROOT / name, folder / name, ignore=GENERATED)
+    shutil.copy(ROOT / "CHANGELOG.md", folder)
     return folder
 
 

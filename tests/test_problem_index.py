@@ -237,7 +237,7 @@ class TestSite:
 
     def test_other_pages_load_none_of_it_and_the_search_page_does(self, tiny_site):
         assert not tiny.soup(tiny_site, "other").select("script[src*=problem]")
-        assert tiny.soup(tiny_site, "search").select("script[src*=problem-search]")
+        assert tiny.soup(tiny_site, "search").select("script[src*=problem-finder]")
 
     def test_the_index_follows_the_pages(self, tiny_site):
         (tiny_site / "lessons" / "problems" / "slow.rst").write_text(

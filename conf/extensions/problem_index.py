@@ -261,8 +261,6 @@ def _add_scripts(app, pagename, templatename, context, doctree) -> None:
         app.add_js_file("problem-finder.js", loading_method="defer")
     if has_finder:
         app.add_js_file("problem-finder-page.js", loading_method="defer")
-    if pagename == "search":
-        app.add_js_file("problem-search.js", loading_method="defer")
 
 
 def _visit_finder(self, node: problem_finder) -> None:
