@@ -61,6 +61,7 @@ def live(session: nox.Session) -> None:
     # A broken lesson must not end the session: warnings stay warnings here.
     session.run(
         *(python, "-m", "sphinx_autobuild", "-n", "-c", "conf", "-d", "_build/doctrees-live"),
+        *("-D", "offline_zip=0"),
         *(*watch, *ignore, "--host", "127.0.0.1", *session.posargs),
         *("docs", "_build/live"),
     )

@@ -50,6 +50,7 @@ extensions = [
     "offline_search",
     "page_description",
     "reproducible_zips",
+    "offline_zip",
 ]
 nitpicky = True
 exclude_patterns = [
