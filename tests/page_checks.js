@@ -72,7 +72,7 @@ window.PageChecks = (() => {
   const targets = () => controls().flatMap((element) => {
     if (element.matches("pre, .highlight *, [role=region], div, section, .graph-scroll")) return [];
     const style = getComputedStyle(element);
-    const inText = style.display.startsWith("inline") && element.matches("a") && element.closest("p, li, dd, dt, td, th, h1, h2, h3, h4, h5, h6, figcaption, caption, .sd-card, .sphx-glr-thumbcontainer");
+    const inText = style.display === "inline" && element.matches("a") && element.closest("p, li, dd, dt, td, th, h1, h2, h3, h4, h5, h6, figcaption, caption, .sd-card, .sphx-glr-thumbcontainer");
     if (inText) return [];
     let { width, height } = element.getBoundingClientRect();
     const label = element.labels?.[0]?.getBoundingClientRect();

@@ -1,87 +1,102 @@
-"""axe-core on one page of each kind: in light on a wide window, in dark on a phone."""
+"""Every page in several windows and both themes; axe-core on one page of each kind."""
 
 import pytest
 from pages import violations
+from sweep import Chromium, sweep
 
 PAGES = [
     "index",
     "lessons/index",
     "lessons/kinks/index",
     "lessons/first_gradients/first_gradient",
-    "lessons/recorded_graph/a_new_graph_each_time",
-    "lessons/recorded_graph/read_the_picture",
     "lessons/recorded_graph/step_through_backward",
     "lessons/recorded_graph/three_gradients_of_one_x",
     "lessons/kinks/slopes_from_both_sides",
     "lessons/problems/backward_twice",
-    "misconceptions",
+    "fix",
+    "cheat_sheet",
     "glossary",
     "contribute/kitchen_sink",
     "search",
 ]
+LOOKS = [("light", 1280), ("dark", 360)]
 
 
-@pytest.fixture(params=[("light", 1280), ("dark", 360)], ids=["light", "dark"])
-def look(browser, site, request):
-    """Open a page, or look again at the open one; afterwards, nothing must have been found."""
-    scheme, width = request.param
-    context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 800})
-    tab = context.new_page()
+@pytest.fixture(scope="module")
+def window(browser):
+    window = Chromium(browser)
+    yield window
+    window.close()
+
+
+def test_every_page_in_every_look(window, site):
+    found = sweep(site, window, axe=False)
+    assert not [(name, *problem) for name, problems in found.items() for problem in problems]
+
+
+def test_no_violation(window, site):
     found = []
-
-    def look(name, part="html", go=True):
-        if go:
-            tab.goto((site / f"{name}.html").as_uri())
-        found.extend((name, *violation) for violation in violations(tab, part))
-        return tab
-
-    yield look
-    context.close()
+    for name in PAGES:
+        window.dress("light", 1280, 16)
+        window.tab.goto((site / f"{name}.html").as_uri())
+        for look in LOOKS:
+            window.dress(*look, 16)
+            found += [(name, look, *v) for v in violations(window.tab, contrast=False)]
     assert not found
 
 
-def test_no_violation(look):
-    for name in PAGES:
-        look(name)
+class TestInUse:
+    """What appears only when a reader does something, with axe-core's contrast rule too."""
 
+    @pytest.fixture(params=LOOKS, ids=["light", "dark"])
+    def look(self, window, site, request):
+        """Open a page, and look at the open one; afterwards, nothing must have been found."""
+        found = []
 
-def test_no_violation_while_stepping_and_predicting(look):
-    tab = look("lessons/recorded_graph/used_up_graph", "figure.graph-figure")
-    figure = tab.locator("figure.graph-figure").first
+        def look(name, part, go=False):
+            if go:
+                window.dress(*request.param, 16)
+                window.tab.goto((site / f"{name}.html").as_uri())
+            found.extend((name, *violation) for violation in violations(window.tab, part))
+            return window.tab
 
-    def press(name):
-        figure.get_by_role("button", name=name, exact=True).click()
+        yield look
+        assert not found
 
-    def look_again(state):
-        look(state, "figure.graph-figure", go=False)
+    def test_stepping_and_predicting(self, look):
+        tab = look("lessons/recorded_graph/used_up_graph", "figure.graph-figure", go=True)
+        figure = tab.locator("figure.graph-figure").first
 
-    press("Next step")
-    look_again("the middle")
-    press("Predict")
-    look_again("asked")
-    figure.get_by_role("textbox").fill("1 -2")
-    press("Check")
-    assert "your sign is the other way round" in figure.inner_text()
-    look_again("wrong")
-    press("Show it")
-    press("Show it")
-    look_again("all shown")
-    press("Predict")
-    press("Last step")
-    look_again("the end")
-    press("Play")
-    look_again("playing")
-    figure.get_by_role("combobox").select_option(index=1)
-    press("Last step")
-    assert "raises the error" in figure.inner_text()
-    look_again("an error midway")
+        def press(name):
+            figure.get_by_role("button", name=name, exact=True).click()
 
+        def look_again(state):
+            look(state, "figure.graph-figure")
 
-def test_no_violation_after_a_prediction(look):
-    tab = look("lessons/first_gradients/first_gradient", ".prediction")
-    for answer, verdict in (("no idea", "Type one number"), ("14", "the run gives 28")):
-        prediction = tab.locator(".prediction").first
-        prediction.get_by_role("textbox").fill(answer)
-        prediction.get_by_role("button", name="Check").click()
-        assert verdict in prediction.inner_text()
-        look(verdict, ".prediction", go=False)
+        press("Next step")
+        look_again("the middle")
+        press("Predict")
+        figure.get_by_role("textbox").fill("1 -2")
+        press("Check")
+        assert "your sign is the other way round" in figure.inner_text()
+        look_again("wrong")
+        press("Show it")
+        press("Show it")
+        look_again("all shown")
+        press("Predict")
+        press("Last step")
+        press("Play")
+        look_again("playing")
+        figure.get_by_role("combobox").select_option(index=1)
+        press("Last step")
+        assert "raises the error" in figure.inner_text()
+        look_again("an error midway")
+
+    def test_a_prediction(self, look):
+        tab = look("lessons/first_gradients/first_gradient", ".prediction", go=True)
+        for answer, verdict in (("no idea", "Type one number"), ("14", "the run gives 28")):
+            prediction = tab.locator(".prediction").first
+            prediction.get_by_role("textbox").fill(answer)
+            prediction.get_by_role("button", name="Check").click()
+            assert verdict in prediction.inner_text()
+            look(verdict, ".prediction")
