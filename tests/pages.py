@@ -11,7 +11,7 @@ WIDTHS = "(e => [e.scrollWidth, e.clientWidth])(document.querySelector('.content
 
 
 @cache
-def _axe() -> str:
+def axe_source() -> str:
     return (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 
 
@@ -21,7 +21,7 @@ def violations(tab, part: str = "html", *, contrast: bool = True) -> list[tuple[
     Its rule for contrast takes five times as long as all others together.
     """
     if tab.evaluate("typeof axe") == "undefined":
-        tab.evaluate(_axe())
+        tab.evaluate(axe_source())
     options = {
         "resultTypes": ["violations"],
         "rules": {"color-contrast": {"enabled": contrast}, "target-size": {"enabled": True}},
