@@ -84,6 +84,13 @@ def bench(session: nox.Session) -> None:
 
 
 @nox.session(python=False, default=False)
+def sweep(session: nox.Session) -> None:
+    """Look at every page of the built site in a browser; `-- --firefox` adds Firefox."""
+    python = site_python(session, "sweep")
+    session.run(python, "tests/sweep.py", str(SITE), *session.posargs)
+
+
+@nox.session(python=False, default=False)
 def linkcheck(session: nox.Session) -> None:
     """Ask every other site that a page links to; needs the network."""
     python = site_python(session, "docs")
