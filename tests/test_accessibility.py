@@ -3,6 +3,8 @@
 ``nox -s sweep`` looks at every page in all looks, and with all of axe-core; it takes minutes.
 """
 
+import re
+
 import pytest
 from pages import violations
 from sweep import LOOKS, NARROW, Chromium, sweep, visit
@@ -101,3 +103,37 @@ class TestInUse:
             prediction.get_by_role("button", name="Check").click()
             assert verdict in prediction.inner_text()
             look(verdict, ".prediction")
+
+    def test_play_needs_no_motion(self, window, site):
+        tab = window.tab
+        tab.emulate_media(reduced_motion="reduce")
+        tab.goto((site / "lessons/recorded_graph/used_up_graph.html").as_uri())
+        tab.get_by_role("button", name="Play", exact=True).first.click()
+        tab.wait_for_function(
+            "document.querySelector('.player-count').textContent.startsWith('Step 2')"
+        )
+        moving = tab.evaluate(
+            "[...document.querySelectorAll('*')].map((e) => getComputedStyle(e)).filter((s) =>"
+            " s.animationName !== 'none' || s.scrollBehavior !== 'auto').length"
+        )
+        tab.emulate_media(reduced_motion="no-preference")
+        assert moving == 0
+
+    def test_figures_are_seen_in_forced_colours(self, window, site):
+        """Even where the theme chosen here is dark and the system's colours are light."""
+        tab = window.tab
+        tab.emulate_media(forced_colors="active", color_scheme="light")
+        window.dressed = None
+        for name, parts in (
+            ("lessons/recorded_graph/used_up_graph", ".node rect, .edge path"),
+            ("kinks", ".kink-plot path.f, .kink-plot path.g"),
+        ):
+            tab.goto((site / f"{name}.html").as_uri())
+            tab.evaluate("document.body.dataset.theme = 'dark'")
+            lines = tab.eval_on_selector_all(
+                parts, "all => [...new Set(all.map((e) => getComputedStyle(e).stroke))]"
+            )
+            for line in lines:
+                red, green, blue = map(int, re.findall(r"\d+", line)[:3])
+                assert 0.2126 * red + 0.7152 * green + 0.0722 * blue < 160, (name, line)
+        tab.emulate_media(forced_colors="none")
