@@ -104,7 +104,7 @@ class Firefox:
         if self.evaluate("typeof axe") == "undefined":
             self.evaluate(f"void ({_as_call(axe_source())})")
         # Chromium's sweep has looked at contrast.
-        options = "{resultTypes: ['violations'], rules: {'color-contrast': {enabled: false}}}"
+        options = "{preload: false, rules: {'color-contrast': {enabled: false}}}"
         found = self.evaluate(f"axe.run('html', {options}).then((run) => run.violations)")
         return [(rule["id"], node["html"][:120]) for rule in found for node in rule["nodes"]]
 

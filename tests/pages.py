@@ -24,6 +24,8 @@ def violations(tab, part: str = "html", *, contrast: bool = True) -> list[tuple[
         tab.evaluate(axe_source())
     options = {
         "resultTypes": ["violations"],
+        # To fetch the stylesheets once more is refused for files, and logged as an error.
+        "preload": False,
         "rules": {"color-contrast": {"enabled": contrast}, "target-size": {"enabled": True}},
     }
     found = tab.evaluate("([part, options]) => axe.run(part, options)", [part, options])
