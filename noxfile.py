@@ -62,6 +62,7 @@ def live(session: nox.Session) -> None:
     session.run(
         *(python, "-m", "sphinx_autobuild", "-n", "-c", "conf", "-d", "_build/doctrees-live"),
         *("-D", "sphinx_gallery_conf.abort_on_example_error=1", "-j", "auto"),
+        *("-D", "offline_zip=0"),
         *(*watch, *ignore, "--host", "127.0.0.1", *session.posargs),
         *("docs", "_build/live"),
     )
@@ -81,6 +82,13 @@ def bench(session: nox.Session) -> None:
     """Measure how the cost of a build grows: `nox -s bench -- 25 100`; all sizes take an hour."""
     python = site_python(session, "bench")
     session.run(python, "conf/bench/run.py", *session.posargs)
+
+
+@nox.session(python=False, default=False)
+def sweep(session: nox.Session) -> None:
+    """Look at every page of the built site in a browser; `-- --firefox` adds Firefox."""
+    python = site_python(session, "sweep")
+    session.run(python, "tests/sweep.py", str(SITE), *session.posargs)
 
 
 @nox.session(python=False, default=False)

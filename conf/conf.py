@@ -33,6 +33,7 @@ extensions = [
     "rerun_lessons",
     "lesson_processes",
     "early_cells",
+    "folded_cells",
     "fresh_torch",
     "fresh_matplotlib",
     "lesson_exit",
@@ -62,6 +63,7 @@ extensions = [
     "site_metadata",
     "change_feed",
     "reproducible_zips",
+    "offline_zip",
 ]
 nitpicky = True
 exclude_patterns = [
@@ -133,7 +135,7 @@ html_title = project
 html_math_renderer = "mathml"
 html_static_path = ["static"]
 templates_path = ["templates"]
-html_css_files = ["site.css"]
+html_css_files = ["site.css", "accessibility.css", ("print.css", {"media": "print"})]
 html_favicon = "static/favicon.svg"
 html_copy_source = False
 html_show_sourcelink = False

@@ -1,4 +1,4 @@
-"""Remove generated pages of lessons that no longer exist.
+"""Remove pages whose source is gone.
 
 sphinx-gallery writes one page a script and never deletes it, nor does Sphinx delete the HTML
 of a page that is gone: a renamed lesson would live on under its old address.
@@ -9,6 +9,7 @@ from pathlib import Path
 from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
+_without_source: set[str] = set()
 
 
 def remove_generated(generated: Path, examples: Path) -> list[str]:
@@ -44,18 +45,27 @@ def _before_the_gallery(app) -> None:
         logger.info("the lesson %s is gone: its page is removed", name)
 
 
+def _note_page(app, pagename, templatename, context, doctree) -> None:
+    if doctree is None:
+        # One without a source, such as the search page: written in every build that writes any.
+        _without_source.add(pagename)
+
+
 def _after_the_build(app, exception) -> None:
-    if exception is not None or app.builder.format != "html":
+    if exception is not None or app.builder.name != "html" or not _without_source:
         return
     output = Path(app.outdir)
     for page in output.rglob("*.html"):
         name = page.relative_to(output).with_suffix("").as_posix()
-        is_lesson = name.startswith(f"{app.config.sphinx_gallery_conf['gallery_dirs']}/")
-        if is_lesson and name not in app.env.found_docs:
+        # Sphinx's own files are in folders such as _static.
+        if not (name.startswith("_") or name in app.env.found_docs or name in _without_source):
             page.unlink()
+            logger.info("%s has no source any more: its page is removed", name)
 
 
 def setup(app):
+    _without_source.clear()
     app.connect("builder-inited", _before_the_gallery, priority=300)
+    app.connect("html-page-context", _note_page)
     app.connect("build-finished", _after_the_build)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
