@@ -50,6 +50,8 @@ extensions = [
     "offline_search",
     "page_description",
     "reproducible_zips",
+    "lean_pages",
+    "strict_csp",
 ]
 nitpicky = True
 exclude_patterns = [
@@ -128,6 +130,17 @@ html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {"top_of_page_buttons": []}
 notfound_urls_prefix = "/"
+
+# -- Weight: a stylesheet or script, and the classes that it is for -----------------------------
+lean_pages_needs = {
+    "mystnb.*.css": ["cell"],
+    "sg_gallery.css": ["sphx-glr-"],
+    "sg_gallery-binder.css": ["binder-badge", "lite-badge"],
+    "sg_gallery-dataframe.css": ["dataframe"],
+    "sg_gallery-rendered-html.css": ["rendered_html"],
+    "graph-figure.css": ["graph-"],
+}
+lean_pages_early = ["has-js.js"]
 
 # -- Hosting: only where the site's address is known -----------------------------------------
 html_baseurl = os.environ.get("SITE_URL") or os.environ.get("READTHEDOCS_CANONICAL_URL", "")
