@@ -50,6 +50,7 @@ extensions = [
     "offline_search",
     "page_description",
     "reproducible_zips",
+    "steady_pages",
     "lean_pages",
     "strict_csp",
 ]
@@ -140,7 +141,7 @@ lean_pages_needs = {
     "sg_gallery-rendered-html.css": ["rendered_html"],
     "graph-figure.css": ["graph-"],
 }
-lean_pages_early = ["has-js.js"]
+lean_pages_early = ["has-js.js", "answers.js", "backward-player.js", "prediction.js"]
 
 # -- Hosting: only where the site's address is known -----------------------------------------
 html_baseurl = os.environ.get("SITE_URL") or os.environ.get("READTHEDOCS_CANONICAL_URL", "")
