@@ -141,7 +141,8 @@ lean_pages_needs = {
     "sg_gallery-rendered-html.css": ["rendered_html"],
     "graph-figure.css": ["graph-"],
 }
-lean_pages_early = ["has-js.js", "answers.js", "backward-player.js", "prediction.js"]
+lean_pages_early = ["has-js.js"]
+steady_pages_whole = {"index.html": "furo-main-content"}
 
 # -- Hosting: only where the site's address is known -----------------------------------------
 html_baseurl = os.environ.get("SITE_URL") or os.environ.get("READTHEDOCS_CANONICAL_URL", "")

@@ -328,7 +328,10 @@ def add_steps(figure: graph_figure, trace: dict) -> None:
     if not trace["runs"]:
         return
     order = [node["id"] for node in figure["graph"]["nodes"]]
-    steps = backward_steps(beside=_width(figure) <= WIDEST_BESIDE)
+    beside = _width(figure) <= WIDEST_BESIDE
+    # On the figure, so that the picture has its place before the steps are there.
+    figure["classes"] += ["with-steps", *(["steps-beside"] if beside else [])]
+    steps = backward_steps(beside=beside)
     steps += Steps(trace, order).all_runs()
     after_picture = next(
         (

@@ -6,9 +6,7 @@ this module goes over them:
 - A file of ``lean_pages_needs`` is dropped from a page without an element that it is for.
 - Neighbours are joined into one file: those that every page loads, which a browser then has in
   its cache, and those that only some load. Order and attributes stay as they were.
-- A script of ``lean_pages_early`` changes what is seen, and so has to run before the first paint:
-  it moves into the head. A deferred one gets ``blocking="render"``, with which most browsers wait
-  for it as they wait for a stylesheet.
+- A script of ``lean_pages_early`` moves into the head: it has to run before the first paint.
 - What no page loads any more is removed from ``_static``.
 
 It works on the finished HTML, and so with any theme and any other extension. A page that Sphinx
@@ -182,7 +180,7 @@ def lean(
             page, [asset for asset in loaded[path] if asset.name not in early]
         ):
             placed[start] = placed.get(start, "") + tag
-        first = write(page, [_blocking(asset) for asset in loaded[path] if asset.name in early])
+        first = write(page, [asset for asset in loaded[path] if asset.name in early])
         done[path] = _replace(page, tags[path], placed, "".join(tag for _, tag in first))
     return done
 
@@ -194,12 +192,6 @@ def _replace(page: str, tags: list[Asset], placed: Mapping[int, str], first: str
             pieces += [page[position : asset.start].rstrip(" \n"), placed.get(asset.start, "")]
             position = asset.end
     return "".join([*pieces, page[position:]]).replace("</head>", first + "</head>", 1)
-
-
-def _blocking(asset: Asset) -> Asset:
-    if "defer" not in asset.attributes or "blocking" in asset.attributes:
-        return asset
-    return replace(asset, attributes=f'blocking="render" {asset.attributes}')
 
 
 def _neighbours(page: str, one: Asset, other: Asset) -> bool:

@@ -4,7 +4,10 @@ A picture without a size takes no room until its file has come, and then pushes 
 reader is reading. Each picture of the site gets its width and height; a browser works out the
 room from them, however wide the page is. Pictures after the first wait until they are near.
 
-``steady.css`` holds the places of things that scripts show later.
+``has-js.js`` says before the first paint that scripts run: what they show later can have its
+place from the start. And a browser shows what it has read so far, half a figure too; a page of
+``steady_pages_whole`` is shown only when the element of that id is complete, by browsers that
+know how. It is for the few pages that begin with a large figure.
 """
 
 import re
@@ -46,18 +49,28 @@ def _size(folder: Path, source: str) -> tuple[float, float]:
     return imagesize.get(file)
 
 
+def shown_whole(page: str, name: str) -> str:
+    """A page that is first shown when the element with this id has been read."""
+    link = f'<link rel="expect" href="#{name}" blocking="render">'
+    return page if link in page else page.replace("</head>", link + "</head>", 1)
+
+
 def _on_finished(app, exception) -> None:
     if exception is not None or app.builder.name not in ("html", "dirhtml"):
         return
-    for path in sorted(Path(app.outdir).rglob("*.html")):
+    out = Path(app.outdir)
+    for path in sorted(out.rglob("*.html")):
         if "_static" not in path.parts:
             page = path.read_text(encoding="utf-8")
             written = with_sizes(page, path.parent)
+            if whole := app.config.steady_pages_whole.get(path.relative_to(out).as_posix()):
+                written = shown_whole(written, whole)
             if written != page:
                 path.write_text(written, encoding="utf-8")
 
 
 def setup(app):
-    app.add_css_file("steady.css")
+    app.add_config_value("steady_pages_whole", {}, "html", dict)
+    app.add_js_file("has-js.js")
     app.connect("build-finished", _on_finished, priority=600)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
