@@ -1,3 +1,18 @@
-// Runs before the first paint, so that what scripts cover is never shown and then taken away, and
-// what they need has its place. The theme would drop "no-js" only at the end of the page.
-document.documentElement.classList.replace("no-js", "js") || document.documentElement.classList.add("js");
+// Runs before the first paint. What scripts cover is then never shown and taken away again, and
+// the colours that the reader chose are there from the start. It stands before the stylesheets:
+// a script after them would wait for them, and the browser would stop reading the page.
+"use strict";
+
+(() => {
+  const root = document.documentElement;
+  root.classList.remove("no-js");
+  root.classList.add("js");
+  const choose = () => {
+    if (!document.body) return;
+    document.body.dataset.theme = localStorage.getItem("theme") || "auto";
+    watcher.disconnect();
+  };
+  // The theme's stylesheet looks for the choice on the body, which is not there yet.
+  const watcher = new MutationObserver(choose);
+  watcher.observe(root, { childList: true });
+})();
