@@ -83,6 +83,13 @@ def bench(session: nox.Session) -> None:
 
 
 @nox.session(python=False, default=False)
+def weight(session: nox.Session) -> None:
+    """Measure what a lesson weighs beside other themes; needs npm and a Chromium."""
+    python = site_python(session, "weight")
+    session.run(python, "conf/bench/weight.py", *session.posargs)
+
+
+@nox.session(python=False, default=False)
 def linkcheck(session: nox.Session) -> None:
     """Ask every other site that a page links to; needs the network."""
     python = site_python(session, "docs")

@@ -1,8 +1,8 @@
 """Let a browser refuse whatever a page is not made of: a strict Content-Security-Policy.
 
 Scripts, styles, pictures and fonts come from the site itself, and nothing else is loaded or run.
-What a page holds inline is allowed by its hash, one by one; the theme has a script and a style
-element on each page. The hashes are taken from the pages as they were written, so no list is
+What a page holds inline is allowed by its hash, one by one; the theme has a style element on each
+page. The hashes are taken from the pages as they were written, so no list is
 kept by hand.
 
 Each page names its own policy in a ``<meta>`` element: that works on hosts that cannot be told to
@@ -26,7 +26,8 @@ META = re.compile(r'\n<meta http-equiv="Content-Security-Policy" content="[^"]*"
 CHARSET = re.compile(r'<meta charset="[^"]*" ?/?>')
 SCRIPT = re.compile(r"<script(?P<attributes>[^>]*)>(?P<text>.*?)</script>", re.DOTALL)
 STYLE = re.compile(r"<style[^>]*>(.*?)</style>", re.DOTALL)
-STYLE_ATTRIBUTE = re.compile(r'style="([^"]*)"')
+# Two searches for a fixed text are much faster than one for any white space.
+STYLE_ATTRIBUTES = re.compile(r' style="([^"]*)"'), re.compile(r'\nstyle="([^"]*)"')
 HANDLER = re.compile(r' (on[a-z]+)="')
 # A block of data, such as application/ld+json, is not run, and needs no leave.
 DATA_TYPE = re.compile(r'\btype="(?!module|text/javascript)[^"]*"')
@@ -57,7 +58,8 @@ def inline_scripts(page: str) -> set[str]:
 
 def inline_styles(page: str) -> set[str]:
     """The style elements and style attributes that a page holds."""
-    return set(STYLE.findall(page)) | set(map(unescape, STYLE_ATTRIBUTE.findall(page)))
+    attributes = {value for pattern in STYLE_ATTRIBUTES for value in pattern.findall(page)}
+    return set(STYLE.findall(page)) | set(map(unescape, attributes))
 
 
 def policy(scripts: Iterable[str], styles: Iterable[str]) -> str:
