@@ -9,7 +9,13 @@
   root.classList.add("js");
   const choose = () => {
     if (!document.body) return;
-    document.body.dataset.theme = localStorage.getItem("theme") || "auto";
+    let theme;
+    try {
+      theme = localStorage.getItem("theme");
+    } catch {
+      // A browser may keep nothing for this site.
+    }
+    document.body.dataset.theme = theme || "auto";
     watcher.disconnect();
   };
   // The theme's stylesheet looks for the choice on the body, which is not there yet.
