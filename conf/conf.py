@@ -142,7 +142,8 @@ lean_pages_needs = {
     "graph-figure.css": ["graph-"],
 }
 lean_pages_early = ["has-js.js"]
-steady_pages_whole = {"index.html": "furo-main-content"}
+# The home begins with a figure; elsewhere the header is enough.
+steady_pages_whole = {"index.html": "furo-main-content", "*": "page-start"}
 
 # -- Hosting: only where the site's address is known -----------------------------------------
 html_baseurl = os.environ.get("SITE_URL") or os.environ.get("READTHEDOCS_CANONICAL_URL", "")

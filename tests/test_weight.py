@@ -75,9 +75,9 @@ class TestLeanPages:
         assert "some.css" in self.lean(static, used, not_used, needs=needs)[0]
         assert "some.css" not in self.lean(static, used, not_used, needs=needs)[1]
 
-    def test_an_early_script_stands_before_the_stylesheets(self, static):
+    def test_an_early_script_stands_in_the_head(self, static):
         (text,) = self.lean(static, written(FIRST, scripts=[SCRIPT]), early=["a.js"])
-        assert text.index("a.js") < text.index("first.css")
+        assert text.index("first.css") < text.index("a.js") < text.index("</head>")
         assert text.count("a.js") == 1
 
     def test_again_changes_nothing_but_what_changed(self, static):
@@ -108,9 +108,11 @@ class TestSteadyPages:
         )
 
     def test_a_page_can_wait_for_an_element_once(self):
-        text = shown_whole("<head></head>", "main")
-        assert text == '<head><link rel="expect" href="#main" blocking="render"></head>'
+        page = '<head><link rel="stylesheet"></head><p id="main">'
+        text = shown_whole(page, "main")
+        assert text.startswith('<head><link rel="expect" href="#main" blocking="render"><link')
         assert shown_whole(text, "main") == text
+        assert shown_whole(page, "other") == page
 
 
 def loaded(path: Path) -> list[Path]:

@@ -6,8 +6,9 @@ this module goes over them:
 - A file of ``lean_pages_needs`` is dropped from a page without an element that it is for.
 - Neighbours are joined into one file: those that every page loads, which a browser then has in
   its cache, and those that only some load. Order and attributes stay as they were.
-- A script of ``lean_pages_early`` has to run before the first paint: it moves before the
-  stylesheets, for which a later one would have to wait.
+- A script of ``lean_pages_early`` has to run before the first paint: it moves to the end of the
+  head. There the browser waits for it and for the stylesheets, then shows the page as it reads
+  on; before the stylesheets, it would read and lay out the whole page first.
 - What no page loads any more is removed from ``_static``.
 
 It works on the finished HTML, and so with any theme and any other extension. A page that Sphinx
@@ -192,10 +193,7 @@ def _replace(page: str, tags: list[Asset], placed: Mapping[int, str], first: str
         if asset.name:
             pieces += [page[position : asset.start].rstrip(" \n"), placed.get(asset.start, "")]
             position = asset.end
-    text = "".join([*pieces, page[position:]])
-    stylesheet = re.search(r'<link\b[^>]*\brel="stylesheet"|</head>', text)
-    place = stylesheet.start() if stylesheet else 0
-    return text[:place] + first + text[place:]
+    return "".join([*pieces, page[position:]]).replace("</head>", first + "</head>", 1)
 
 
 def _neighbours(page: str, one: Asset, other: Asset) -> bool:

@@ -5,9 +5,9 @@ reader is reading. Each picture of the site gets its width and height; a browser
 room from them, however wide the page is. Pictures after the first wait until they are near.
 
 ``has-js.js`` says before the first paint that scripts run: what they show later can have its
-place from the start. And a browser shows what it has read so far, half a figure too; a page of
-``steady_pages_whole`` is shown only when the element of that id is complete, by browsers that
-know how. It is for the few pages that begin with a large figure.
+place from the start. And a browser shows what it has read so far, half a header or half a figure
+too. ``steady_pages_whole`` names for a page, or for all others with "*", the id of an element
+that is to be complete before anything is shown, by browsers that know how.
 """
 
 import re
@@ -52,19 +52,23 @@ def _size(folder: Path, source: str) -> tuple[float, float]:
 def shown_whole(page: str, name: str) -> str:
     """A page that is first shown when the element with this id has been read."""
     link = f'<link rel="expect" href="#{name}" blocking="render">'
-    return page if link in page else page.replace("</head>", link + "</head>", 1)
+    if link in page or f'id="{name}"' not in page:
+        return page
+    # Before the stylesheets: what stands behind them is read when they have come, which is late.
+    return re.sub(r"(?=<link\b|</head>)", link, page, count=1)
 
 
 def _on_finished(app, exception) -> None:
     if exception is not None or app.builder.name not in ("html", "dirhtml"):
         return
-    out = Path(app.outdir)
+    out, whole = Path(app.outdir), app.config.steady_pages_whole
     for path in sorted(out.rglob("*.html")):
         if "_static" not in path.parts:
             page = path.read_text(encoding="utf-8")
             written = with_sizes(page, path.parent)
-            if whole := app.config.steady_pages_whole.get(path.relative_to(out).as_posix()):
-                written = shown_whole(written, whole)
+            name = path.relative_to(out).as_posix()
+            if element := whole.get(name, whole.get("*")):
+                written = shown_whole(written, element)
             if written != page:
                 path.write_text(written, encoding="utf-8")
 

@@ -1,6 +1,6 @@
 // Runs before the first paint. What scripts cover is then never shown and taken away again, and
-// the colours that the reader chose are there from the start. It stands before the stylesheets:
-// a script after them would wait for them, and the browser would stop reading the page.
+// the colours that the reader chose are there from the start. As a file of the site it needs no
+// leave in the policy of the pages, as the theme's inline script would.
 "use strict";
 
 (() => {
