@@ -58,11 +58,12 @@ def live(session: nox.Session) -> None:
     watch = ["--watch", "examples", "--watch", "conf"]
     ignore = [option for folder in GENERATED for option in ("--ignore", folder)]
     # Warnings stay warnings here. A broken lesson ends its build before any page is written: the
-    # browser keeps the last good one.
+    # browser keeps the last good one. What reloads a page is a script in the page, which its policy
+    # would forbid.
     session.run(
         *(python, "-m", "sphinx_autobuild", "-n", "-c", "conf", "-d", "_build/doctrees-live"),
         *("-D", "sphinx_gallery_conf.abort_on_example_error=1", "-j", "auto"),
-        *("-D", "offline_zip=0"),
+        *("-D", "offline_zip=0", "-D", "strict_csp=0"),
         *(*watch, *ignore, "--host", "127.0.0.1", *session.posargs),
         *("docs", "_build/live"),
     )
@@ -89,6 +90,13 @@ def sweep(session: nox.Session) -> None:
     """Look at every page of the built site in a browser; `-- --firefox` adds Firefox."""
     python = site_python(session, "sweep")
     session.run(python, "tests/sweep.py", str(SITE), *session.posargs)
+
+
+@nox.session(python=False, default=False)
+def weight(session: nox.Session) -> None:
+    """Measure what a lesson weighs beside other themes; needs npm and a Chromium."""
+    python = site_python(session, "weight")
+    session.run(python, "conf/bench/weight.py", *session.posargs)
 
 
 @nox.session(python=False, default=False)

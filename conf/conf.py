@@ -38,6 +38,7 @@ extensions = [
     "fresh_matplotlib",
     "lesson_exit",
     "graph_figure",
+    "plot_svg",
     "record_lessons",
     "backward_steps",
     "gallery_pages",
@@ -63,6 +64,9 @@ extensions = [
     "site_metadata",
     "change_feed",
     "reproducible_zips",
+    "steady_pages",
+    "lean_pages",
+    "strict_csp",
     "offline_zip",
 ]
 nitpicky = True
@@ -88,7 +92,7 @@ sphinx_gallery_conf = {
     "filename_pattern": r"\.py$",
     "subsection_order": [f"../examples/{section}" for section in SECTIONS],
     "within_subsection_order": "reading_order.lesson_position",
-    "image_scrapers": ("graph_figure.scrape", "matplotlib"),
+    "image_scrapers": ("graph_figure.scrape", "plot_svg.scrape"),
     "ignore_repr_types": r"graphviz\.",
     "reset_modules": (
         "fresh_matplotlib.reset_matplotlib",
@@ -113,6 +117,7 @@ rerun_lessons_modules = [
     "fresh_matplotlib.py",
     "graph_figure.py",
     "graph_svg.py",
+    "plot_svg.py",
     "record_lessons.py",
     "tensor_summary.py",
     "traced_graph.py",
@@ -135,7 +140,7 @@ html_title = project
 html_math_renderer = "mathml"
 html_static_path = ["static"]
 templates_path = ["templates"]
-html_css_files = ["site.css", "accessibility.css", ("print.css", {"media": "print"})]
+html_css_files = ["site.css", "accessibility.css", "print.css"]
 html_favicon = "static/favicon.svg"
 html_copy_source = False
 html_show_sourcelink = False
@@ -147,6 +152,17 @@ notfound_urls_prefix = "/"
 repository_url = os.environ.get("REPOSITORY_URL", "")
 repository_branch = os.environ.get("REPOSITORY_BRANCH", "main")
 run_bar_site_branch = os.environ.get("SITE_BRANCH", "")
+
+# -- Weight: a stylesheet or script, and the classes that it is for -----------------------------
+lean_pages_needs = {
+    "mystnb.*.css": ["cell"],
+    # Ours say how outputs and pictures look.
+    "sg_gallery*.css": [],
+    "graph-figure.css": ["graph-"],
+}
+lean_pages_early = ["has-js.js"]
+# The home begins with a figure; elsewhere the header is enough.
+steady_pages_whole = {"index.html": "furo-main-content", "*": "page-start"}
 
 # -- Hosting: only where the site's address is known -----------------------------------------
 html_baseurl = os.environ.get("SITE_URL") or os.environ.get("READTHEDOCS_CANONICAL_URL", "")

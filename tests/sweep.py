@@ -10,13 +10,10 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 from pages import all_pages, violations
+from serving import serve
 
 CHECKS = Path(__file__).with_name("page_checks.js").read_text(encoding="utf-8")
 # The theme, the window's size, the size of the browser's text, and what to look for.
@@ -99,19 +96,10 @@ def visit(window, address: str, looks=LOOKS, *, axe: bool = False) -> Iterator[P
         noted.clear()
 
 
-@contextmanager
-def served(site: Path) -> Iterator[str]:
-    """The site's address on a local server: the links of the page 404 work only there."""
-    quiet = type("Quiet", (SimpleHTTPRequestHandler,), {"log_message": lambda *_: None})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(quiet, directory=str(site)))
-    Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-
-
 def sweep(site: Path, window, looks=LOOKS, *, axe: bool = False) -> dict[str, list[Problem]]:
     """Visit all pages; returns what was found on each."""
-    with served(site) as server:
+    # The links of the page 404 work only on a server.
+    with serve(site) as server:
         found = {}
         for path in all_pages(site):
             name = path.relative_to(site).as_posix()

@@ -18,6 +18,8 @@ from pages import all_pages
 KNOWN = [
     # A native checkbox has its state; the checker says so itself since 2023.
     r"Element .input. is missing required attribute .aria-checked.",
+    # With rel="expect", in the standard since 2024.
+    r"Attribute .blocking. not allowed on element .link. at this point",
     # MathML Core has it on every element.
     r"Attribute .scriptlevel. not allowed on element .mtable. at this point",
 ]

@@ -408,7 +408,7 @@ class TestControls:
     def test_the_page_does_not_move_when_the_script_comes(self, open_lesson):
         for lesson in (STEP_THROUGH, TWO_CALLS):
             heights = []
-            for block in ((), ("backward-player.js",)):
+            for block in ((), ("joined-*.js",)):
                 figure = Figure(open_lesson(lesson, block=block))
                 for width in (1280, 360):
                     figure.root.page.set_viewport_size({"width": width, "height": 800})

@@ -192,7 +192,7 @@ def test_without_javascript_all_messages_are_there(open_page, site):
         for passage in [*page["symptoms"], *(message["text"] for message in page["messages"])]:
             assert " ".join(passage.split()) in shown
     assert tab.get_by_role("textbox", name="Paste").count() == 0
-    note = tab.locator(".problem-finder p")
+    note = tab.locator(".problem-finder noscript p")
     assert note.is_visible()
     assert "needs JavaScript" in note.inner_text()
 

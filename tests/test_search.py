@@ -95,6 +95,7 @@ class TestResults:
     def test_the_section_of_a_result_is_there(self, tab):
         search(tab, "retain_grad")
         tab.locator(".search-section a").first.click()
+        tab.wait_for_url("**#*")
         anchor = tab.evaluate("decodeURIComponent(location.hash.slice(1))")
         heading = tab.evaluate("id => document.getElementById(id).textContent", anchor)
         assert "retain_grad" in heading

@@ -100,15 +100,20 @@ def write_scripts(folder: Path, count: int) -> None:
 
 def write_site(folder: Path, count: int) -> None:
     """Write the sources of a site with our configuration and a synthetic gallery."""
+    write_configuration(folder, names(count))
+    write_scripts(folder / "examples", count)
+
+
+def write_configuration(folder: Path, sections: dict[str, list[str]]) -> None:
+    """Write our configuration for a gallery with these lessons, and a home."""
     shutil.copytree(ROOT / "conf", folder / "conf", ignore=GENERATED)
     order = folder / "conf" / "reading_order.py"
     text, replaced = re.subn(
-        r"(?ms)^SECTIONS = \{.*?^\}$", lambda _: f"SECTIONS = {names(count)!r}", order.read_text()
+        r"(?ms)^SECTIONS = \{.*?^\}$", lambda _: f"SECTIONS = {sections!r}", order.read_text()
     )
     if replaced != 1:
         raise ValueError(f"{order} no longer has one SECTIONS = {{...}} to put another list into")
     order.write_text(text)
-    write_scripts(folder / "examples", count)
     shutil.copytree(ROOT / "docs" / "records", folder / "docs" / "records")
     (folder / "docs" / "records" / "lessons.toml").write_text("[lessons]\n")
     index = "# Home\n\nA gallery for the benchmark.\n\n```{toctree}\nlessons/index\n```\n"

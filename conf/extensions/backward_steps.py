@@ -18,7 +18,7 @@ from graph_figure import graph_figure, graph_words
 from sphinx.errors import ExtensionError
 
 # A picture up to this width leaves room for the steps beside it.
-WIDEST_BESIDE = 250  # points
+WIDEST_BESIDE = 230  # points
 
 _DIFFERENCE = {
     "hook": "A hook of the lesson changed what arrived.",
@@ -328,7 +328,10 @@ def add_steps(figure: graph_figure, trace: dict) -> None:
     if not trace["runs"]:
         return
     order = [node["id"] for node in figure["graph"]["nodes"]]
-    steps = backward_steps(beside=_width(figure) <= WIDEST_BESIDE)
+    beside = _width(figure) <= WIDEST_BESIDE
+    # On the figure, so that the picture has its place before the steps are there.
+    figure["classes"] += ["with-steps", *(["steps-beside"] if beside else [])]
+    steps = backward_steps(beside=beside)
     steps += Steps(trace, order).all_runs()
     after_picture = next(
         (

@@ -173,7 +173,8 @@ def legend(parts: list[Node]) -> nodes.bullet_list | None:
 
 
 def _visit_figure(self, node: graph_figure) -> None:
-    self.body.append(f'<figure class="graph-figure" data-graph="{node["figure"]}">\n')
+    classes = " ".join(["graph-figure", *node["classes"]])
+    self.body.append(f'<figure class="{classes}" data-graph="{node["figure"]}">\n')
 
 
 def _depart_figure(self, node: graph_figure) -> None:

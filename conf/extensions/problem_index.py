@@ -263,12 +263,24 @@ def _add_scripts(app, pagename, templatename, context, doctree) -> None:
         app.add_js_file("problem-finder-page.js", loading_method="defer")
 
 
+# The box is part of the page, and shown where scripts run: nothing moves when they come.
+BOX = """\
+<div class="problem-finder"><noscript><p>The box to paste a message into needs JavaScript. Without it,
+look for your message in the list at the end of this page.</p></noscript>
+<form role="search" aria-label="Problems">
+<label for="problem-text">Paste a message or a whole traceback, or say in a few words what is wrong</label>
+<textarea id="problem-text" rows="5" spellcheck="false" autocomplete="off" autocapitalize="off"
+  aria-describedby="problem-privacy"></textarea>
+<p id="problem-privacy">It is compared here, in your browser. Nothing is sent, and nothing is kept.</p>
+<p class="problem-row"><span role="status"></span>
+<a hidden>Link to this search</a> <button type="button" hidden>Clear</button></p>
+<ol class="problem-results"></ol>
+</form></div>
+"""
+
+
 def _visit_finder(self, node: problem_finder) -> None:
-    self.body.append(
-        '<div class="problem-finder"><noscript><p>The box to paste a message into needs '
-        "JavaScript. Without it, look for your message in the list at the end of this page."
-        "</p></noscript></div>\n"
-    )
+    self.body.append(BOX)
     raise nodes.SkipNode
 
 

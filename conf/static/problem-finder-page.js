@@ -13,17 +13,7 @@
   if (!place) {
     return;
   }
-  const form = document.createElement("form");
-  form.setAttribute("role", "search");
-  form.setAttribute("aria-label", "Problems");
-  form.innerHTML = `
-    <label for="problem-text">Paste a message or a whole traceback, or say in a few words what is wrong</label>
-    <textarea id="problem-text" rows="5" spellcheck="false" autocomplete="off" autocapitalize="off"
-      aria-describedby="problem-privacy"></textarea>
-    <p id="problem-privacy">It is compared here, in your browser. Nothing is sent, and nothing is kept.</p>
-    <p class="problem-row"><span role="status"></span>
-      <a hidden>Link to this search</a> <button type="button" hidden>Clear</button></p>
-    <ol class="problem-results"></ol>`;
+  const form = place.querySelector("form");
   const box = form.querySelector("textarea");
   const status = form.querySelector("[role=status]");
   const link = form.querySelector("a");
@@ -56,7 +46,8 @@
     const empty = !text.trim();
     results.replaceChildren(...found.map(item));
     link.hidden = clear.hidden = empty;
-    link.href = `#q=${encodeURIComponent(text.slice(-LINKED).toWellFormed?.() ?? "")}`;
+    // A character cut in half has no place in an address.
+    link.href = `#q=${encodeURIComponent(text.slice(-LINKED).replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, ""))}`;
     status.textContent = empty
       ? ""
       : found.length
@@ -101,9 +92,10 @@
     box.focus();
   });
   window.addEventListener("hashchange", fill);
-  place.replaceChildren(form);
-  for (const messages of document.querySelectorAll(".problem-list details")) {
+  const list = document.querySelector(".problem-list");
+  for (const messages of list?.querySelectorAll("details") ?? []) {
     messages.open = false;
   }
+  list?.setAttribute("data-ready", "");
   fill();
 })();
