@@ -52,6 +52,13 @@ def run_build(folder: Path, *options: str, **environment: str) -> tuple[int, str
     return process.returncode, output
 
 
+# Every host but the tests' own servers is blocked.
+BROWSER_OPTIONS = [
+    *("--no-sandbox", "--disable-gpu", "--disable-background-networking"),
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+]
+
+
 @pytest.fixture(scope="session")
 def builds(tmp_path_factory) -> list[Path]:
     """Two clean builds, one in parallel processes and one not; their source folders."""
@@ -100,7 +107,6 @@ def browser():
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        browser = playwright.chromium.launch(executable_path=program, args=options)
+        browser = playwright.chromium.launch(executable_path=program, args=BROWSER_OPTIONS)
         yield browser
         browser.close()

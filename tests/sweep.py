@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pages import all_pages, violations
-from serving import serve
+from serving import headers, serve
 
 CHECKS = Path(__file__).with_name("page_checks.js").read_text(encoding="utf-8")
 # The theme, the window's size, the size of the browser's text, and what to look for.
@@ -98,13 +98,11 @@ def visit(window, address: str, looks=LOOKS, *, axe: bool = False) -> Iterator[P
 
 def sweep(site: Path, window, looks=LOOKS, *, axe: bool = False) -> dict[str, list[Problem]]:
     """Visit all pages; returns what was found on each."""
-    # The links of the page 404 work only on a server.
-    with serve(site) as server:
+    with serve(site, **headers(site)) as server:
         found = {}
         for path in all_pages(site):
             name = path.relative_to(site).as_posix()
-            address = f"{server}/404.html" if name == "404.html" else path.as_uri()
-            found[name] = list(visit(window, address, looks, axe=axe))
+            found[name] = list(visit(window, f"{server}/{name}", looks, axe=axe))
             if sys.stdout.isatty():
                 print(f"\r{len(found)} pages", end="", flush=True)
     return found
@@ -130,7 +128,7 @@ def report(program: str, found: dict[str, list[Problem]]) -> str:
 
 
 def main() -> int:
-    from conftest import find_chromium
+    from conftest import BROWSER_OPTIONS, find_chromium
     from playwright.sync_api import sync_playwright
 
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -140,7 +138,7 @@ def main() -> int:
     site = options.site.resolve()
     results = {}
     with sync_playwright() as playwright:
-        launch = {"executable_path": find_chromium(), "args": ["--no-sandbox", "--disable-gpu"]}
+        launch = {"executable_path": find_chromium(), "args": BROWSER_OPTIONS}
         browser = playwright.chromium.launch(**launch)
         results[f"Chromium {browser.version}"] = sweep(site, Chromium(browser), axe=True)
         browser.close()

@@ -1,4 +1,4 @@
-"""Every page in a narrow window; one page of each kind in all looks, and with axe-core.
+"""One page of each kind in all looks, with axe-core, and in use; all pages: test_every_page.py.
 
 ``nox -s sweep`` looks at every page in all looks, and with all of axe-core; it takes minutes.
 """
@@ -7,7 +7,7 @@ import re
 
 import pytest
 from pages import violations
-from sweep import LOOKS, NARROW, Chromium, sweep, visit
+from sweep import LOOKS, Chromium, visit
 
 PAGES = [
     "index",
@@ -32,11 +32,6 @@ def window(browser):
     window = Chromium(browser)
     yield window
     window.close()
-
-
-def test_every_page_in_a_narrow_window(window, site):
-    found = sweep(site, window, NARROW)
-    assert not [(name, *problem) for name, problems in found.items() for problem in problems]
 
 
 def test_one_page_of_each_kind_in_all_looks(window, site):
