@@ -56,6 +56,7 @@ extensions = [
     "mathml",
     "inventories",
     "literal_links",
+    "clean_search_index",
     "search_words",
     "search_text",
     "search_page",

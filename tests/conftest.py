@@ -31,8 +31,14 @@ def copy_sources(folder: Path) -> Path:
     return folder
 
 
-def build(folder: Path, *options: str, **environment: str) -> subprocess.Popen:
-    """Start the build that ``nox -s docs`` runs, in a copy of the sources."""
+def build(
+    folder: Path, *options: str, alone: bool = False, **environment: str
+) -> subprocess.Popen:
+    """Start the build that ``nox -s docs`` runs, in a copy of the sources.
+
+    Args:
+        alone: in a group of processes of its own, which can be ended as a whole.
+    """
     env = {key: value for key, value in os.environ.items() if not key.startswith("COV_")}
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-n", "-c", "conf"]
     return subprocess.Popen(
@@ -42,6 +48,7 @@ def build(folder: Path, *options: str, **environment: str) -> subprocess.Popen:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        start_new_session=alone,
     )
 
 

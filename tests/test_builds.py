@@ -1,13 +1,19 @@
 """The build: reproducible, quick to notice a change, clear when something is wrong."""
 
 import filecmp
+import os
+import random
 import re
+import shutil
+import signal
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from conftest import copy_sources, run_build
+from conftest import NO_CHECK, build, copy_sources, run_build
 from writable_output import check_writable
 
 ONE_LESSON = '\nSECTIONS = {"first_gradients": ["first_gradient"]}\nLESSONS = ["first_gradient"]\n'
@@ -260,6 +266,92 @@ class TestBuildSite:
         page.unlink()
         assert "Nothing has changed" not in self.build(small)
         assert page.exists()
+
+
+PROBE = "accumulation.grad_before_backward"
+
+
+class TestManyBuilds:
+    """What all the builds above, and those here, leave is what one clean build makes."""
+
+    def test_a_killed_build_is_followed_by_a_correct_one(self, small):
+        (small / "docs" / "cells.md").write_text(
+            "---\nfile_format: mystnb\nkernelspec:\n  name: python3\n---\n\n# Cells\n\n"
+            "```{code-cell}\nprint(6 * 7)\n```\n"
+        )
+        index = small / "docs" / "index.md"
+        index.write_text(index.read_text().replace("lessons/index", "lessons/index\ncells"))
+        lesson = small / TestErrors.LESSON
+        text = lesson.read_text()
+        moments, killed = random.Random(6), []
+        for kill in range(10):
+            # Another text each time, so that there is something to do.
+            lesson.write_text(f"{text}\n# %%\n# This is build {kill}.\n\nprint({kill})\n")
+            process = build(small, *NO_CHECK, "-j", "2", alone=True)
+            time.sleep(moments.uniform(0, 8))
+            process.kill()
+            process.stdout.close()
+            process.wait()
+            killed.append(process.pid)
+        self.assert_as_clean(small)
+        # What the builds had started may still wait for them.
+        for group in killed:
+            with suppress(ProcessLookupError):
+                os.killpg(group, signal.SIGKILL)
+
+    def test_edits_of_every_kind_add_up(self, small):
+        def edit(name: str, old: str, new: str) -> None:
+            path = small / name
+            text = path.read_text()
+            assert old in text, (name, old)
+            path.write_text(text.replace(old, new, 1))
+
+        # A lesson links to what changed between releases.
+        label = f"change-{PROBE.replace('.', '-').replace('_', '-')}"
+        page = f"---\norphan: true\n---\n\n# Releases\n\n({label})=\n## A change\n"
+        (small / "docs" / "releases.md").write_text(page)
+        (small / "docs" / "gone.md").write_text("---\norphan: true\n---\n\n# Gone\n")
+        edit(TestErrors.LESSON, "# Exercises", "# Questions")
+        edit("docs/index.md", "# Home", "# The home page")
+        run_build(small)
+        edit("conf/static/site.css", "}", "  outline-offset: 1px;\n}")
+        edit(
+            "conf/extensions/page_description.py",
+            '"description" content',
+            '"description"  content',
+        )
+        edit("docs/records/lessons.toml", "[lessons]", f"[lessons]\nfirst_gradient = ['{PROBE}']")
+        run_build(small)
+        edit(
+            "docs/records/1.13.1.json",
+            f'"{PROBE}": {{"value": null}}',
+            f'"{PROBE}": {{"value": 7}}',
+        )
+        (small / "docs" / "gone.md").unlink()
+        edit("docs/records/lessons.toml", "first_gradient", "a_first_one")
+        section = small / "examples" / "first_gradients"
+        (section / "first_gradient.py").rename(section / "a_first_one.py")
+        edit("conf/reading_order.py", '["first_gradient"]', '["a_first_one"]')
+        edit("conf/reading_order.py", '["first_gradient"]', '["a_first_one"]')
+        self.assert_as_clean(small)
+
+    def assert_as_clean(self, small):
+        status, output = run_build(small, "-j", "2")
+        assert status == 0, output
+        clean = small.with_name("clean")
+        shutil.rmtree(clean, ignore_errors=True)
+        status, output = run_build(copy_sources_of(small, clean))
+        assert status == 0, output
+        assert not differing(small / "_build" / "html", clean / "_build" / "html")
+
+
+def copy_sources_of(site: Path, folder: Path) -> Path:
+    """What a clean checkout of this changed site would have."""
+    generated = shutil.ignore_patterns("lessons", "_generated", "__pycache__")
+    for name in ("conf", "docs", "examples"):
+        shutil.copytree(site / name, folder / name, ignore=generated)
+    shutil.copy(site / "CHANGELOG.md", folder)
+    return folder
 
 
 class TestHosting:

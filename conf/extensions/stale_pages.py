@@ -1,9 +1,10 @@
-"""Remove pages whose source is gone.
+"""Remove pages whose source is gone, with their pictures and downloads.
 
 sphinx-gallery writes one page a script and never deletes it, nor does Sphinx delete the HTML
 of a page that is gone: a renamed lesson would live on under its old address.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from sphinx.util import logging
@@ -61,6 +62,19 @@ def _after_the_build(app, exception) -> None:
         if not (name.startswith("_") or name in app.env.found_docs or name in _without_source):
             page.unlink()
             logger.info("%s has no source any more: its page is removed", name)
+    _remove_all_but((name for _, name in app.env.images.values()), output / "_images")
+    _remove_all_but((name for _, name in app.env.dlfiles.values()), output / "_downloads")
+
+
+def _remove_all_but(names: Iterable[str], folder: Path) -> None:
+    """Delete files of a folder that no page shows or offers; not what is in folders of others."""
+    kept = {folder / name for name in names}
+    depth = {len(path.parts) for path in kept}
+    for path in sorted(folder.rglob("*"), reverse=True):
+        if path.is_file() and path not in kept and len(path.parts) in depth:
+            path.unlink()
+        elif path.is_dir() and not any(path.iterdir()):
+            path.rmdir()
 
 
 def setup(app):
