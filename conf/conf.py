@@ -36,6 +36,7 @@ extensions = [
     "folded_cells",
     "fresh_torch",
     "fresh_matplotlib",
+    "fresh_images",
     "lesson_exit",
     "graph_figure",
     "plot_svg",
@@ -96,6 +97,7 @@ sphinx_gallery_conf = {
     "image_scrapers": ("graph_figure.scrape", "plot_svg.scrape"),
     "ignore_repr_types": r"graphviz\.",
     "reset_modules": (
+        "fresh_images.reset_images",
         "fresh_matplotlib.reset_matplotlib",
         "fresh_torch.reset_torch",
         "record_lessons.reset",
@@ -114,6 +116,7 @@ rerun_lessons_packages = ["torch", "torchviz", "matplotlib", "sphinx-gallery", "
 rerun_lessons_modules = [
     "backward_trace.py",
     "dot_program.py",
+    "fresh_images.py",
     "fresh_torch.py",
     "fresh_matplotlib.py",
     "graph_figure.py",

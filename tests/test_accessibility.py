@@ -7,6 +7,7 @@ import re
 
 import pytest
 from pages import violations
+from playwright.sync_api import expect
 from sweep import LOOKS, Chromium, visit
 
 PAGES = [
@@ -104,9 +105,7 @@ class TestInUse:
         tab.emulate_media(reduced_motion="reduce")
         tab.goto((site / "lessons/recorded_graph/used_up_graph.html").as_uri())
         tab.get_by_role("button", name="Play", exact=True).first.click()
-        tab.wait_for_function(
-            "document.querySelector('.player-count').textContent.startsWith('Step 2')"
-        )
+        expect(tab.locator(".player-count").first).to_have_text(re.compile("^Step 2"))
         moving = tab.evaluate(
             "[...document.querySelectorAll('*')].map((e) => getComputedStyle(e)).filter((s) =>"
             " s.animationName !== 'none' || s.scrollBehavior !== 'auto').length"

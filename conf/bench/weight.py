@@ -230,7 +230,7 @@ def main() -> None:
         "runs": runs,
         "machine": f"a network of 1.6 Mbit/s and 150 ms, a processor slowed {SLOWER} times, "
         f"Python {platform.python_version()}, Chromium {chromium}",
-        "versions": {name: version(name) for name in PACKAGES} | {"mathjax": MATHJAX},
+        "versions": {name: version(name) for name in PACKAGES} | {"MathJax": MATHJAX},
         "figures": figures,
     }
     target = ROOT / "docs" / "contribute"

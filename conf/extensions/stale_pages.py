@@ -4,12 +4,17 @@ sphinx-gallery writes one page a script and never deletes it, nor does Sphinx de
 of a page that is gone: a renamed lesson would live on under its old address.
 """
 
-from collections.abc import Iterable
+import re
+from html import unescape
 from pathlib import Path
+from urllib.parse import unquote
 
+from fresh_images import pictures_of
 from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
+# As a page links to it, or as another site would.
+_FILE = re.compile(r"""[/"](_(?:images|downloads)/[^"'?#\s&<]+)""")
 _without_source: set[str] = set()
 
 
@@ -28,9 +33,7 @@ def remove_generated(generated: Path, examples: Path) -> list[str]:
         if source.exists():
             continue
         files = [*page.parent.glob(f"{page.stem}.*"), *page.parent.glob(f"{page.stem}_codeobj.*")]
-        # Not those of a lesson whose name goes on: first_gradient and first_gradient_two.
-        for rest in ("[0-9][0-9][0-9].*", "[0-9][0-9][0-9]_*", "thumb.*"):
-            files += page.parent.glob(f"images/**/sphx_glr_{page.stem}_{rest}")
+        files += pictures_of(page.stem, page.parent)
         for file in files:
             file.unlink()
         removed.append(name)
@@ -56,25 +59,22 @@ def _after_the_build(app, exception) -> None:
     if exception is not None or app.builder.name != "html" or not _without_source:
         return
     output = Path(app.outdir)
+    named = set()
     for page in output.rglob("*.html"):
         name = page.relative_to(output).with_suffix("").as_posix()
         # Sphinx's own files are in folders such as _static.
-        if not (name.startswith("_") or name in app.env.found_docs or name in _without_source):
+        if name.startswith("_") or name in app.env.found_docs or name in _without_source:
+            named.update(_FILE.findall(page.read_text(encoding="utf-8")))
+        else:
             page.unlink()
             logger.info("%s has no source any more: its page is removed", name)
-    _remove_all_but((name for _, name in app.env.images.values()), output / "_images")
-    _remove_all_but((name for _, name in app.env.dlfiles.values()), output / "_downloads")
-
-
-def _remove_all_but(names: Iterable[str], folder: Path) -> None:
-    """Delete files of a folder that no page shows or offers; not what is in folders of others."""
-    kept = {folder / name for name in names}
-    depth = {len(path.parts) for path in kept}
-    for path in sorted(folder.rglob("*"), reverse=True):
-        if path.is_file() and path not in kept and len(path.parts) in depth:
-            path.unlink()
-        elif path.is_dir() and not any(path.iterdir()):
-            path.rmdir()
+    kept = {output / unquote(unescape(name)) for name in named}
+    for folder in (output / "_images", output / "_downloads"):
+        for path in sorted(folder.rglob("*"), reverse=True):
+            if path.is_file() and path not in kept:
+                path.unlink()
+            elif path.is_dir() and not any(path.iterdir()):
+                path.rmdir()
 
 
 def setup(app):
