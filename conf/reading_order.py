@@ -111,6 +111,12 @@ def check(examples: Path) -> None:
         )
 
 
+def numbered() -> dict[str, int]:
+    """The place of each lesson in the whole course, from 1; problems are not read in a row."""
+    course = [name for section, names in SECTIONS.items() if section != PROBLEMS for name in names]
+    return {name: place for place, name in enumerate(course, start=1)}
+
+
 def _check_files(app, config) -> None:
     check(Path(app.srcdir).parent / "examples")
 

@@ -112,6 +112,7 @@ class TestResults:
         [
             ("zzzz qqqq", "No page has these words"),
             ("the of and", "stand on every page"),
+            ("!!! ??? ...", "no word in this"),
             (" ", ""),
         ],
     )
@@ -122,6 +123,15 @@ class TestResults:
         tab.locator("#search-field").fill(query)
         expect(tab.locator("#search-results li")).to_have_count(0)
         expect(tab.get_by_role("status")).to_contain_text(said)
+
+    @pytest.mark.parametrize("word", ["constructor", "__proto__", "toString"])
+    def test_a_word_that_each_object_of_javascript_knows_is_a_word(self, tab, word):
+        tab.goto(f"{tab.address}/search.html")
+        tab.locator("#search-field").fill(word)
+        expect(tab.get_by_role("status")).to_contain_text("page")
+        tab.goto(f"{tab.address}/fix.html")
+        tab.get_by_role("textbox", name="Paste a message").fill(f"TypeError: {word} is wrong")
+        expect(tab.get_by_role("status")).to_contain_text("page")
 
     def test_a_word_that_no_page_has_does_not_hide_the_rest(self, tab):
         search(tab, "zzzz clamp")

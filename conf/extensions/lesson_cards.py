@@ -35,6 +35,9 @@ def _card(only: nodes.Element, goal: str) -> nodes.list_item:
     title["classes"].append("lesson-card-title")
     sentence = nodes.paragraph("", goal, classes=["lesson-card-goal"])
     card = nodes.list_item("", title, sentence, classes=["lesson-card"])
+    lesson = re.search(r"sphx_glr_(\w+)_thumb", picture["uri"])[1]
+    if number := reading_order.numbered().get(lesson):
+        card.insert(0, nodes.paragraph("", str(number), classes=["lesson-card-number"]))
     # A problem page draws seldom: all would show the same picture.
     if f"/{reading_order.PROBLEMS}/" not in picture["uri"]:
         card += picture

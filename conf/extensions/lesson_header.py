@@ -29,16 +29,16 @@ def minutes(doctree: nodes.document) -> int:
 
 
 def position(lesson: str, titles) -> str:
-    """Where a lesson stands, "Lesson 3 of 6 in The recorded graph"; a problem is none of a row.
+    """Where a lesson stands, "Lesson 8 of 27, in The recorded graph"; a problem is none of a row.
 
     Args:
         titles: gives the title of a section.
     """
-    for section, lessons in reading_order.SECTIONS.items():
-        if lesson in lessons and section != reading_order.PROBLEMS:
-            place = f"Lesson {lessons.index(lesson) + 1} of {len(lessons)}"
-            return f"{place} in {titles(section)}"
-    return ""
+    row = reading_order.numbered()
+    if lesson not in row:
+        return ""
+    section = next(name for name, held in reading_order.SECTIONS.items() if lesson in held)
+    return f"Lesson {row[lesson]} of {len(row)}, in {titles(section)}"
 
 
 def section_title(header: str) -> str:

@@ -37,7 +37,7 @@ def _command(script: str) -> nodes.paragraph:
         "",
         nodes.Text("In a terminal: "),
         nodes.literal("", f"python {script}", classes=["run-command"]),
-        nodes.Text(" where PyTorch is installed, or "),
+        nodes.Text(" where PyTorch and torchviz are installed, or "),
         nodes.literal("", f"uv run {script}", classes=["run-command"]),
         nodes.Text(", which reads from the script's first lines what it needs, and installs it."),
     )

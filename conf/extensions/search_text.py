@@ -20,11 +20,11 @@ FILE = "search-text.js"
 SECTION, PAGE = 1_600, 9_000
 FURNITURE = {
     "graph-legend",
-    "lesson-release",
+    "lesson-facts",
     "no-search",
     "other-releases",
     "problem-list",
-    "sphx-glr-footer",
+    "run-bar",
     "toctree-wrapper",
 }
 _TITLES = (nodes.title, nodes.term)

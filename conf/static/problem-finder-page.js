@@ -41,7 +41,8 @@
   }
 
   function show() {
-    const text = box.value;
+    // A browser needs long to compare a megabyte, whichever way it came.
+    const text = ProblemFinder.shortened(box.value);
     const found = ProblemFinder.rank(PROBLEM_INDEX, text);
     const empty = !text.trim();
     results.replaceChildren(...found.map(item));
@@ -82,7 +83,7 @@
       event.preventDefault();
       box.setRangeText(short, box.selectionStart, box.selectionEnd, "end");
       show();
-      status.textContent += ". Of this long text, only the start and the end are used.";
+      status.textContent = `${status.textContent.replace(/\.$/, "")}. Of this long text, only the start and the end are used.`;
     }
   });
   form.addEventListener("submit", (event) => event.preventDefault());

@@ -63,7 +63,7 @@ const ProblemFinder = (() => {
   const known = new Map();
   function normalised(word) {
     if (!known.has(word)) {
-      const others = SAME[word] ?? word;
+      const others = Object.hasOwn(SAME, word) ? SAME[word] : word; // "constructor" is a word too
       known.set(word, STOP.has(word) ? [] : others.split(" ").map(stem));
     }
     return known.get(word);

@@ -56,6 +56,9 @@
     if (!query.trim()) {
       return "";
     }
+    if (!/[\p{L}\p{N}]/u.test(query)) {
+      return "There is no word in this. Type one, a name in code, or a part of a message.";
+    }
     if (!found) {
       return "These words stand on every page. Add one that says what you look for.";
     }
