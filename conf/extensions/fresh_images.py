@@ -31,6 +31,8 @@ def reset_images(gallery_conf: dict, fname: str | None, when: str) -> None:
     generated = Path(gallery_conf["src_dir"]) / gallery_conf["gallery_dirs"]
     for section, lessons in reading_order.SECTIONS.items():
         if lesson in lessons:
+            # Without the pictures the lesson has not run, whatever becomes of it now.
+            (generated / section / f"{lesson}.py.md5").unlink(missing_ok=True)
             for picture in list(pictures_of(lesson, generated / section)):
                 picture.unlink()
 
