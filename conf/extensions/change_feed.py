@@ -95,9 +95,8 @@ def _add_link(app, pagename, templatename, context, doctree) -> None:
             f'<link rel="alternate" type="application/atom+xml" title="{title}" '
             f'href="{app.config.html_baseurl}{FILE}">\n'
         )
-
-    if app.change_feed_entries and pagename == PAGE:
-        context["body"] += f'<p><a href="{FILE}">These changes as a feed (Atom)</a></p>\n'
+        if pagename == PAGE:
+            context["body"] += f'<p><a href="{FILE}">These changes as a feed (Atom)</a></p>\n'
 
 
 def _write(app, exception) -> None:

@@ -27,27 +27,19 @@ class lesson_progress(nodes.General, nodes.Element):  # noqa: N801 -- docutils n
     """The buttons: of one lesson, or of all of them."""
 
 
-def _counted() -> list[str]:
-    """The lessons that are read in a row; nobody works through the problem pages."""
-    return [
-        lesson
-        for section, lessons in reading_order.SECTIONS.items()
-        if section != reading_order.PROBLEMS
-        for lesson in lessons
-    ]
-
-
 def _on_read(app, doctree: nodes.document) -> None:
     docname = app.env.docname
     folder, _, name = docname.rpartition("/")
     gallery = app.config.sphinx_gallery_conf["gallery_dirs"]
     if folder.partition("/")[0] != gallery:
         return
+    # Nobody works through the problem pages.
+    counted = reading_order.numbered()
     top = next(doctree.findall(nodes.section))
     if folder == gallery:
         introduction = top.first_child_matching_class(nodes.paragraph)
-        top.insert(introduction + 1, lesson_progress(lessons=_counted(), template=OVERVIEW))
-    elif name in _counted() and lesson_pages(app).get(name) == docname:
+        top.insert(introduction + 1, lesson_progress(lessons=list(counted), template=OVERVIEW))
+    elif name in counted and lesson_pages(app).get(name) == docname:
         top += lesson_progress(lessons=[name], template=LESSON)
     elif name != "index":
         return

@@ -65,7 +65,7 @@ def kind_of(docname: str) -> str:
     section = folder.rpartition("/")[2]
     if name not in reading_order.SECTIONS.get(section, []):
         return "page"
-    return "problem" if section == "problems" else "lesson"
+    return "problem" if section == reading_order.PROBLEMS else "lesson"
 
 
 def _add(app, pagename, templatename, context, doctree) -> None:
