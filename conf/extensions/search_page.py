@@ -14,8 +14,6 @@ def _configure(app, config) -> None:
 
 
 def _add_files(app, pagename, templatename, context, doctree) -> None:
-    # Before search-page.js, which asks it for its setting.
-    app.add_js_file("search-key.js", loading_method="defer", priority=700)
     if pagename == "search":
         app.add_css_file("search-page.css")
         app.add_js_file("search-rank.js", loading_method="defer", priority=800)
@@ -24,6 +22,8 @@ def _add_files(app, pagename, templatename, context, doctree) -> None:
 
 def setup(app):
     app.setup_extension("search_text")
+    # Right after Sphinx's own scripts, so that `lean_pages` can join it with them.
+    app.add_js_file("search-key.js", priority=200)
     app.connect("config-inited", _configure)
     app.connect("html-page-context", _add_files)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
