@@ -103,8 +103,8 @@ def sweep(site: Path, window, looks=LOOKS, *, axe: bool = False) -> dict[str, li
         for path in all_pages(site):
             name = path.relative_to(site).as_posix()
             found[name] = list(visit(window, f"{server}/{name}", looks, axe=axe))
-            if sys.stdout.isatty():
-                print(f"\r{len(found)} pages", end="", flush=True)
+            if axe:
+                print(f"{len(found)} {name}: {len(found[name])} problems", flush=True)
     return found
 
 

@@ -89,22 +89,14 @@ def pandoc() -> str:
 
 def sphinx(*options: str) -> list[str]:
     """A build in one process, of ``docs/`` into ``_build/html``."""
-    doctrees = ("-d", "_build/doctrees")
-    return [
-        sys.executable,
-        "-m",
-        "sphinx",
-        "-q",
-        "-j",
-        "1",
-        *doctrees,
-        *options,
-        "docs",
-        "_build/html",
-    ]
+    fixed = ("-q", "-j", "1", "-d", "_build/doctrees")
+    return [sys.executable, "-m", "sphinx", *fixed, *options, "docs", "_build/html"]
 
 
-OURS = sphinx("-W", "-n", "-c", "conf", "-D", "check_release=0")
+def our_build(processes: str = "1") -> list[str]:
+    """What ``nox -s docs`` runs, without the probes of ``check_release``."""
+    options = ("-q", "-j", processes, "-D", "check_release=0")
+    return [sys.executable, "conf/build_site.py", *options]
 
 
 def scripts(folder: Path, lessons: int) -> list[Figure]:
@@ -128,12 +120,18 @@ def ours(folder: Path, lessons: int) -> list[Figure]:
     """Our configuration: cold, with nothing changed, with one lesson edited."""
     synthetic.write_site(folder, lessons)
     figures = [
-        measure("ours", lessons, OURS, folder),
-        measure("ours, nothing changed", lessons, OURS, folder),
+        measure("ours", lessons, our_build(), folder),
+        measure("ours, nothing changed", lessons, our_build(), folder),
     ]
     script = next((folder / "examples").glob("*/example_0007.py"))
     script.write_text(script.read_text().replace("The largest of them", "The largest number"))
-    return [*figures, measure("ours, one lesson edited", lessons, OURS, folder)]
+    return [*figures, measure("ours, one lesson edited", lessons, our_build(), folder)]
+
+
+def side_by_side(folder: Path, lessons: int) -> list[Figure]:
+    """Our configuration with as many processes as there are cores."""
+    synthetic.write_site(folder, lessons)
+    return [measure("ours, all cores", lessons, our_build("auto"), folder)]
 
 
 def floor_of_an_edit(folder: Path, lessons: int) -> list[Figure]:
@@ -162,6 +160,7 @@ def contenders(lessons: int, stock_ended: bool):
     yield "scripts", scripts
     yield "pages", pages
     yield "ours", ours
+    yield "all cores", side_by_side
     yield "one", floor_of_an_edit
     if stock_ended:
         yield "stock", stock

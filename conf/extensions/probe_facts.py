@@ -245,41 +245,38 @@ def curve(kink) -> dict[str, Any] | None:
 
     import torch
 
-    flat = [float(part) for leaf in kink.inputs(torch.float64) for part in leaf.flatten()]
+    point = [leaf.detach() for leaf in kink.inputs(torch.float64)]
+    sizes, shapes = [leaf.numel() for leaf in point], [leaf.shape for leaf in point]
+    flat = torch.cat([leaf.flatten() for leaf in point]).tolist()
     if not all(map(math.isfinite, flat)):
         return None
 
-    def sample(position: int, step: float) -> tuple[float | None, float | None]:
+    def sample(position: int, step: float, *, slope: bool = True):
         place = torch.tensor([*flat[:position], flat[position] + step, *flat[position + 1 :]])
-        leaves, used = [], 0
-        for leaf in kink.inputs(torch.float64):
-            part = place[used : used + leaf.numel()].reshape(leaf.shape)
-            leaves.append(part.clone().requires_grad_())
-            used += leaf.numel()
+        leaves = [
+            part.reshape(shape).requires_grad_()
+            for part, shape in zip(place.split(sizes), shapes, strict=True)
+        ]
         value = gradient = math.nan
         try:
             result = kink.function(*leaves)
             value = result.item()
-            result.backward()
-            parts = [torch.zeros_like(x) if x.grad is None else x.grad for x in leaves]
-            gradient = torch.cat([part.flatten() for part in parts])[position].item()
+            if slope:
+                result.backward()
+                parts = [torch.zeros_like(x) if x.grad is None else x.grad for x in leaves]
+                gradient = torch.cat([part.flatten() for part in parts])[position].item()
         except Exception:  # noqa: BLE001, S110 -- outside of what the function is defined on
             pass
         return tuple(float(f"{x:.6g}") if math.isfinite(x) else None for x in (value, gradient))
 
-    def slopes(position: int) -> list[float]:
-        low, mid, high = (sample(position, step)[0] for step in (-CLOSE, 0.0, CLOSE))
-        if mid is None:
-            return [0.0, 0.0]
-        sides = ((mid - low) if low is not None else 0, (high - mid) if high is not None else 0)
-        return [side / CLOSE for side in sides]
+    def rank(position: int) -> tuple:
+        low, mid, high = (sample(position, step, slope=False)[0] for step in (-CLOSE, 0.0, CLOSE))
+        left = (mid - low) / CLOSE if None not in (mid, low) else 0.0
+        right = (high - mid) / CLOSE if None not in (mid, high) else 0.0
+        return abs(left - right) < 0.01, not (left or right), position
 
     # The first coordinate with a kink; else the first that matters at all.
-    ranked = sorted(
-        range(len(flat)),
-        key=lambda i: (abs(slopes(i)[0] - slopes(i)[1]) < 0.01, not any(slopes(i)), i),
-    )
-    position = ranked[0]
+    position = min(range(len(flat)), key=rank)
     distances = [CLOSE, *(WIDTH * k / SAMPLES for k in range(1, SAMPLES + 1))]
     steps = [*(-distance for distance in reversed(distances)), *distances]
     samples = [sample(position, step) for step in steps]
@@ -303,8 +300,9 @@ def _coordinate(kink, position: int) -> str:
 
     for name, leaf in zip("xyz", kink.inputs(torch.float64), strict=False):
         if position < leaf.numel():
-            index = torch.unravel_index(torch.tensor(position), leaf.shape) if leaf.dim() else []
-            inside = ", ".join(str(int(part)) for part in index)
+            # Not `torch.unravel_index`, which imports a library for symbols, a second's work.
+            index = torch.arange(leaf.numel()).reshape(leaf.shape).eq(position).nonzero()
+            inside = ", ".join(map(str, index[0].tolist()))
             return f"{name}[{inside}]" if inside else name
         position -= leaf.numel()
     raise AssertionError("a position beyond the last input")

@@ -10,6 +10,7 @@ import math
 import random
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Callable
 
 import torch
@@ -48,7 +49,7 @@ class Kink:
     point: tuple
     measured: bool = True
 
-    @property
+    @cached_property
     def function(self) -> Callable[..., torch.Tensor]:
         """The function: takes one tensor for each input, returns a scalar tensor."""
         arguments = ", ".join(NAMES[: len(self.point)])
