@@ -82,8 +82,8 @@ window.PageChecks = (() => {
     return width < 24 || height < 24 ? [`${Math.round(width)} x ${Math.round(height)}: ${short(element)}`] : [];
   });
 
-  // The reader must see where the keyboard is, on the control or on the card that it is the link
-  // of. One control of each look is enough.
+  // The reader must see where the keyboard is, in the window: on the control, or on the card that it
+  // is the link of. One control of each look is enough.
   const focus = () => {
     const lookOf = (element) => {
       const style = getComputedStyle(element);
@@ -101,10 +101,15 @@ window.PageChecks = (() => {
       const before = look(element);
       element.focus({ preventScroll: true, focusVisible: true });
       if (document.activeElement !== element) continue;
+      document.getAnimations().forEach((animation) => animation.finish());
+      const { left, right } = element.getBoundingClientRect();
+      const scrolls = element.closest(".graph-scroll, .table-wrapper, pre, .highlight");
+      if (!scrolls && (right <= 0 || left >= innerWidth)) found.push(`focus outside the window: ${short(element)}`);
       const style = getComputedStyle(element);
       const outlined = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 1;
       if (!outlined && before === look(element)) found.push(`no visible focus: ${short(element)}`);
       element.blur();
+      document.getAnimations().forEach((animation) => animation.finish());
     }
     scrollTo(0, top);
     return found;

@@ -19,7 +19,7 @@ CHECKS = Path(__file__).with_name("page_checks.js").read_text(encoding="utf-8")
 # The theme, the window's size, the size of the browser's text, and what to look for.
 EVERYTHING = ["headings", "language", "images", "links", "sideways", "targets", "contrast"]
 LOOKS = [
-    ("light", 1280, 16, [*EVERYTHING, "focus"]),
+    ("light", 1440, 16, [*EVERYTHING, "focus"]),
     ("light", 640, 16, ["sideways"]),
     ("light", 640, 32, ["sideways"]),
     ("dark", 320, 16, ["sideways"]),
@@ -27,7 +27,7 @@ LOOKS = [
 ]
 # The tests visit every page like this; it sees most, and the window's size is set only once.
 NARROW = [("dark", 320, 16, EVERYTHING)]
-AXE_LOOKS = {("light", 1280), ("dark", 360)}
+AXE_LOOKS = {("light", 1440), ("dark", 360)}
 Problem = tuple[str, str, str]
 
 

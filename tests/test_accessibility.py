@@ -25,7 +25,7 @@ PAGES = [
     "contribute/kitchen_sink",
     "search",
 ]
-AXE_LOOKS = [("light", 1280), ("dark", 360)]
+AXE_LOOKS = [("light", 1440), ("dark", 360)]
 
 
 @pytest.fixture(scope="module")

@@ -134,3 +134,21 @@ class TestPrediction:
         tab = open_page(LESSON)
         tab.emulate_media(media="print")
         assert self.first(tab).inner_text().strip() == "28.0"
+
+
+@pytest.mark.parametrize("width", [360, 1100])
+def test_the_menus_of_a_narrow_window_open_for_the_keyboard(open_page, width):
+    tab = open_page(LESSON, viewport={"width": width, "height": 740}, reduced_motion="reduce")
+    reached = set()
+    # The menu of the site comes before the page's text, that of the page after it.
+    for key in ["Tab"] * 20 + ["Shift+Tab"] * 40:
+        tab.keyboard.press(key)
+        for menu in (".sidebar-drawer", ".toc-drawer"):
+            if tab.locator(f"{menu} :focus").count():
+                reached.add(menu)
+                box = tab.locator(":focus").bounding_box()
+                assert box["x"] >= 0, menu
+                assert box["x"] + box["width"] <= width, menu
+    assert reached == {".sidebar-drawer", ".toc-drawer"}
+    tab.locator("h1").click()
+    assert tab.locator(".toc-drawer").bounding_box()["x"] >= width

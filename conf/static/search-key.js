@@ -57,14 +57,8 @@ const SearchKey = (() => {
       return;
     }
     event.preventDefault();
-    // On a narrow window the field is in the drawer, which has to open first.
-    const drawer = input.closest(".sidebar-drawer");
-    const toggle = document.getElementById("__navigation");
-    if (drawer && toggle && drawer.getBoundingClientRect().right <= 0) {
-      toggle.checked = true;
-      toggle.dispatchEvent(new Event("change", { bubbles: true }));
-    }
-    input.focus({ preventScroll: Boolean(drawer) });
+    // On a narrow window the field is in a drawer, which opens when it has the focus.
+    input.focus({ preventScroll: input.closest(".sidebar-drawer") !== null });
     input.select();
   }
 

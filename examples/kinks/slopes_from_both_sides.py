@@ -9,8 +9,8 @@ Compute slopes from both sides
 
 You will be able to compute the slope on each side of a kink, and to name every answer that is right there.
 
-``relu``, ``abs``, ``clamp`` and ``max`` have points where the curve bends. There
-the slope from the left and the slope from the right differ, and autograd has to
+The curves of ``relu``, ``abs``, ``clamp`` and ``max`` have a corner. There the
+slope from the left and the slope from the right differ, and autograd has to
 pick a number. First find out which numbers it may pick.
 
 Know first: ``first_gradient``.
@@ -24,9 +24,9 @@ from torchviz import make_dot
 # One step to the right, one to the left
 # --------------------------------------
 #
-# The slope from the right is the change over a small step to the right; the
-# slope from the left, over a small step to the left. Use float64: with small
-# steps, float32 has too few digits.
+# The slope from the right is the change of the function over a small step to
+# the right, divided by the step; the slope from the left is the same for a step
+# to the left. Use float64: with small steps, float32 has too few digits.
 
 
 def slope_right(f, point, step=1e-6):
@@ -59,7 +59,7 @@ torch.testing.assert_close(right, 1.0)
 # A picture of the kink
 # ---------------------
 #
-# Left of 0 the slope is 0, right of 0 it is 1. At 0 there is a bend, and many
+# Left of 0 the slope is 0, right of 0 it is 1. At 0 there is a corner, and many
 # straight lines touch the curve from below there without crossing it: all
 # those with a slope from 0 to 1.
 
@@ -87,20 +87,28 @@ for slope in (-0.1, 1.1):
 # What autograd picks
 # -------------------
 #
-# Any number in :math:`[0, 1]` would be right. Draw the graph, then look.
+# Any number in :math:`[0, 1]` would be right: zero, and one half as well.
+
+x = torch.tensor(0.0, requires_grad=True)
+torch.relu(x).backward()
+# Predict first: which number does autograd give for relu at 0?
+print(x.grad.item())
+torch.testing.assert_close(x.grad.item(), 0.0)
+assert 0 <= x.grad.item() <= 1
+
+# %%
+# The graph has one operation, which makes that choice. Step through its backward
+# pass.
 
 x = torch.tensor(0.0, requires_grad=True)
 y = torch.relu(x)
 make_dot(y, params={"x": x, "relu(x)": y})
 
 # %%
-# Zero would be a legal answer, and so would one half.
+# ``backward`` hands the same number to ``x`` again.
 
 y.backward()
-# Predict first: which number does autograd give for relu at 0?
-print(x.grad.item())
 torch.testing.assert_close(x.grad.item(), 0.0)
-assert 0 <= x.grad.item() <= 1
 
 # %%
 # The interval of ``abs`` at 0 is larger.
